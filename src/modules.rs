@@ -29,6 +29,8 @@ pub enum Module {
     Access,
     /// Requests of several changes to a door.
     Batches,
+    /// Storage in files of the host.
+    Files,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
@@ -46,6 +48,7 @@ impl Module {
             Self::Azure => "azure",
             Self::Access => "access",
             Self::Batches => "batches",
+            Self::Files => "files",
             Self::Occasional => "occasional",
         }
     }

@@ -13,6 +13,7 @@ import { kindOf, shown } from "./codec/kinds.js";
 import type { Reader } from "./codec/reader.js";
 import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
+import type { StorageKind } from "./host/host.js";
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer-types.js";
 import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions, StorageInfo } from "./interface.js";
 import { copied } from "./copied.js";
@@ -84,7 +85,7 @@ export class OpenDatabase implements Database {
 
   /** Takes over a client whose engine runs. `onClosing` gets the closing that begins. */
   constructor(
-    readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
+    readonly name: string, readonly persistence: StorageKind, private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
   ) {
     client.before = (look) => {
       if (this.writers.size === 0) return;

@@ -18,9 +18,9 @@ import { abortReason, unlessAborted } from "./signals.js";
 /** The engines that take more handles, by the names of their locks. */
 const engines = new Map<string, PageEngine>();
 
-/** The engine that this page has for an instance, if it takes more handles. */
-export function engineOf(instance: string): PageEngine | undefined {
-  return engines.get(lockName(instance));
+/** The engine that this page has for the instance of a place, if it takes more handles. */
+export function engineOf(place: string): PageEngine | undefined {
+  return engines.get(lockName(place));
 }
 
 /** The code of followers. A page that has the engine for itself does not load it. */
@@ -88,7 +88,7 @@ export class PageEngine implements Tab {
   constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
     this.options = checked.engine;
     this.given = checked.given;
-    this.key = lockName(this.options.name);
+    this.key = lockName(checked.place);
     if (this.options.storage !== "memory") {
       engines.set(this.key, this);
       this.whenPutAside(this.control.signal);
@@ -219,7 +219,7 @@ export class PageEngine implements Tab {
 
   /** The engine finds that another one has written. Returns whether the handles go on. */
   private replaced(): boolean {
-    if (this.options.storage === "memory" || !canFollow()) return false;
+    if (this.options.storage !== "indexeddb" || !canFollow()) return false;
     const { opening } = this;
     // Later: the engine may be the caller.
     queueMicrotask(() => {
@@ -396,7 +396,7 @@ export class PageEngine implements Tab {
       this.control.abort(reason);
       await this.opening.engine.then((running) => running.close(), () => {});
     })();
-    if (this.options.storage !== "memory") registerWork(this.options.name, end, false);
+    if (this.options.storage !== "memory") registerWork(this.checked.place, end, false);
     return end;
   }
 

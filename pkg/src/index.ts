@@ -47,7 +47,7 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * Handles on one instance share one engine, which is closed with the last of them. If another tab has it, this one
  * follows ({@link Database.role}).
  *
- * @throws `Busy` when another tab has it and does not share it; `Unavailable` where there is no IndexedDB, no
+ * @throws `Busy` when another tab has it and does not share it, or for files another process; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
  * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page or
  * another tab has; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an 11th instance [I3]; `Corrupt` for

@@ -206,7 +206,7 @@ export interface Database {
   /** The instance's name, as given to `open`. */
   readonly name: string;
   /** The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. */
-  readonly persistence: "indexeddb" | "memory";
+  readonly persistence: "indexeddb" | "files" | "memory";
   /** Whether this tab has the engine, or follows the tab that has it. In memory it is always `"leader"`. */
   readonly role: Role;
   /** Whether `close` was called, or the engine has failed. */

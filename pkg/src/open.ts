@@ -46,22 +46,23 @@ function maySucceed(own: EngineOptions, other: EngineOptions): boolean {
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   checkInstanceName(name);
   const checked = checkOpen(platform, name, options);
+  const { place } = checked;
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
   if (checked.engine.storage === "memory") return join(engineOn(platform, checked, options, Promise.resolve()), checked, signal);
   const opening = (async (): Promise<Database> => {
     for (;;) {
-      const shared = engineOf(name);
+      const shared = engineOf(place);
       try {
-        return await join(shared ?? engineOn(platform, checked, options, settled(name, () => note)), checked, signal);
+        return await join(shared ?? engineOn(platform, checked, options, settled(place, () => note)), checked, signal);
       } catch (error) {
         // An opening of another caller was refused and is over. This caller's may succeed.
-        const isOver = shared !== undefined && !shared.ran && engineOf(name) !== shared;
+        const isOver = shared !== undefined && !shared.ran && engineOf(place) !== shared;
         if (!isOver || signal?.aborted || !maySucceed(checked.engine, shared.checked.engine)) throw error;
       }
     }
   })();
-  const note = registerWork(name, opening, true);
+  const note = registerWork(place, opening, true);
   return opening;
 }
 
@@ -76,7 +77,7 @@ async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | 
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  return new OpenDatabase(name, storage, client, (end) => registerWork(name, end, false));
+  return new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false));
 }
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */
@@ -102,7 +103,7 @@ function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, f
     } else {
       // The code and the module are loaded side by side.
       running = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
-        opening = openThread(compiled, options, events, connect, clock);
+        opening = openThread(compiled, options, events, connect, clock, platform.folders);
         return opening.engine;
       });
     }

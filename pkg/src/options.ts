@@ -10,7 +10,7 @@ import type { Platform } from "./platform/platform.js";
 import { BackOff } from "./retry.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "salvage", "lost", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "salvage", "lost", "storage", "path", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 /** The options of an engine, beside its clock and its place. All its clients share them. */
 const SHARED = ["salvage", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "throttle", "partitions", "prices"] as const;
 const CLOCK = new Set(["now"]);
@@ -75,6 +75,8 @@ export interface Checked {
   readonly clock: (() => number) | undefined;
   readonly worker: boolean;
   readonly given: Given;
+  /** The place of the instance: its name, or for one in files a name of its folder. */
+  readonly place: string;
   /** For the caller. */
   readonly bigints: boolean;
   readonly backOff: BackOff;
@@ -97,6 +99,18 @@ function isWorkerOfFirefox(): boolean {
   return "WorkerGlobalScope" in globalThis && /\bGecko\/\d/.test(navigator.userAgent);
 }
 
+/** Checks where the data is to be. */
+function placeOf({ folders }: Platform, { name, storage, path }: EngineOptions): string {
+  if (path !== undefined && typeof path !== "string") throw invalid(`The argument 'path' is ${kindOf(path)}; it must be a string.`);
+  if (storage !== "files") {
+    if (path !== undefined) throw invalid("The argument 'path' is the folder of storage: \"files\", which is not asked for.");
+    return name;
+  }
+  if (folders === undefined) throw local("Unavailable", "The argument 'storage' is \"files\", which this host does not have: it is for Node and Deno.");
+  if (path === undefined || path === "") throw invalid("The argument 'path' is missing: it is the folder in which the instances of storage: \"files\" lie.");
+  return `files/${folders.placeOf(path, name)}`;
+}
+
 /** Checks the options of an opening. */
 export function checkOpen(platform: Platform, name: string, given: OpenOptions): Checked {
   const options = checkArguments(given, OPTIONS, "open");
@@ -111,10 +125,12 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   const wanted = flag(options.worker, "worker");
   if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
   if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
+  const storage = oneOf(options.storage, "storage", ["indexeddb", "files", "memory"]);
   const noted = Object.create(null) as Record<string, unknown>;
   const engine: EngineOptions = {
     name,
-    storage: oneOf(options.storage, "storage", ["indexeddb", "memory"]),
+    storage,
+    path: options.path,
     create: (flag(options.create, "create") ?? true) && options.salvage !== true,
     salvage: flag(options.salvage, "salvage") ?? false,
     lost: oneOf(options.lost, "lost", ["refuse", "recreate"]),
@@ -143,7 +159,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   }
   if (wanted !== undefined) own.worker = wanted;
   return {
-    engine, given: own,
+    engine, given: own, place: placeOf(platform, engine),
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",

@@ -40,6 +40,8 @@ export interface WasmModules {
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_batches.wasm`: transactions of the Azure Table service. */
   readonly batches?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_files.wasm`: storage in files. */
+  readonly files?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }
@@ -114,11 +116,19 @@ export interface OpenOptions extends CallOptions {
    */
   readonly lost?: "refuse" | "recreate" | undefined;
   /**
-   * The storage of the data: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has its
-   * own store, empty at first, even if another one has the same name. There is no silent fallback: without IndexedDB,
-   * `open` rejects with the code `Unavailable`, and the application decides.
+   * The storage of the data: `"indexeddb"` (the default), `"files"` (Node and Deno, with {@link path}) or `"memory"` (gone when
+   * closed). In memory each opening has its own store, empty at first, even if another one has the same name. There is no
+   * silent fallback: without IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
    */
-  readonly storage?: "indexeddb" | "memory" | undefined;
+  readonly storage?: "indexeddb" | "files" | "memory" | undefined;
+  /**
+   * The folder in which the instances of `storage: "files"` lie, each in a folder with its name in lower case. What is missing
+   * is created. One process at a time has an instance open: another one, or another thread, is refused with `Busy`. The lock
+   * of a dead process is taken over. Processes of several machines, or of containers that do not see each other, must not
+   * share a folder. To delete an instance that is closed, delete its folder. {@link listInstances} and the like do not
+   * know instances in files, and they do not count for its quota.
+   */
+  readonly path?: string | undefined;
   /**
    * Whether the engine runs in a dedicated worker. The default is `true` if the host has workers, but `false` in workers of Firefox:
    * those that have ended a worker may wait for ever when they start the next one. If the host has no workers, `true` rejects with

@@ -18,6 +18,7 @@ declare module "virtual:wasm" {
   export const batches: string;
   export const compaction: string;
   export const dense: string;
+  export const files: string;
   export const occasional: string;
   export const rules: string;
 }

@@ -64,7 +64,7 @@ async fn get(engine: &Engine<MemoryStorage>, key: &str) -> Option<Cells> {
     found
 }
 
-async fn scan(engine: &Engine<MemoryStorage>, range: KeyRange, direction: Direction) -> Vec<(String, Cells)> {
+async fn scan<S: Storage>(engine: &Engine<S>, range: KeyRange, direction: Direction) -> Vec<(String, Cells)> {
     let mut rows = Vec::new();
     let mut visit = |key: &[u8], row: &RowView<'_>| {
         rows.push((String::from_utf8_lossy(key).into_owned(), cells(row)));

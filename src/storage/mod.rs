@@ -8,6 +8,7 @@
 
 pub mod contract;
 pub mod faults;
+pub mod files;
 mod memory;
 
 pub use memory::MemoryStorage;

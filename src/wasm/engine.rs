@@ -5,7 +5,7 @@ use super::env::BrowserEnv;
 use super::error::{promise, to_js};
 use super::idb;
 use super::idb::catalogue::{self, not_there};
-use super::{AnyStorage, Session, instances};
+use super::{AnyStorage, Session, files, instances};
 use crate::engine::{ClockMode, Engine as Core, Options, Origin};
 use crate::env::Env as _;
 use crate::error::{Code, Error, Result};
@@ -47,7 +47,7 @@ pub(super) struct Opened {
 impl Engine {
     /// Opens an instance. `granted` is a promise of `{ held }`. `held` tells whether the caller has the instance's lock, also
     /// later. The engine writes nothing of the instance before. `existed` is asked for a promise of whether an instance that
-    /// is missing has existed. `on_end` gets the error that ends the engine when the data is deleted while open. `on_trouble`
+    /// is missing has existed. `folder` opens the folder of an instance in files. `on_end` gets the error that ends the engine when the data is deleted while open. `on_trouble`
     /// gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
@@ -57,12 +57,13 @@ impl Engine {
         options: JsValue,
         granted: Promise,
         existed: Function,
+        folder: Function,
         on_end: Function,
         on_trouble: Function,
     ) -> Promise {
         promise(async move {
             let options: OpenOptions = Arguments::new(options).read()?;
-            let opened = Rc::new(Opened::new(options, granted, &existed, on_end).await?);
+            let opened = Rc::new(Opened::new(options, granted, &existed, &folder, on_end).await?);
             opened.instance.on_trouble(move |error| {
                 drop(on_trouble.call1(&JsValue::UNDEFINED, &error.map_or(JsValue::NULL, to_js)));
             });
@@ -127,18 +128,29 @@ impl Engine {
 }
 
 impl Opened {
-    async fn new(options: OpenOptions, granted: Promise, existed: &Function, on_end: Function) -> Result<Self> {
+    async fn new(
+        options: OpenOptions,
+        granted: Promise,
+        existed: &Function,
+        folder: &Function,
+        on_end: Function,
+    ) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let mut row = None;
         // The storage, to be closed if the engine does not open.
         let mut closable = None;
+        let mut is_used = false;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
             }
             env.load(Module::Occasional).await?;
-            (AnyStorage::Memory(MemoryStorage::new()), options.new_instance().kind())
+            (AnyStorage::memory(MemoryStorage::new()), options.new_instance().kind())
+        } else if options.is_in_files() {
+            let folder = files::open(folder).await?;
+            is_used = folder.is_used;
+            (AnyStorage::Other(folder.storage), folder.kind.unwrap_or(options.new_instance().kind()))
         } else {
             let (storage, kind, found) = instances::open(&name, &options, &*env, &granted, existed).await?;
             row = Some(found);
@@ -147,7 +159,7 @@ impl Opened {
             (AnyStorage::Idb(storage), kind)
         };
         let mut engine_options = options.engine(kind);
-        engine_options.expects_data = row.as_ref().is_some_and(|row| row.opened) && !options.recreates();
+        engine_options.expects_data = row.as_ref().map_or(is_used, |row| row.opened) && !options.recreates();
         if engine_options.form == Form::Dense {
             // Without it, blocks are written in the fast form, which every opening reads.
             let _ = env.load(Module::Dense).await;

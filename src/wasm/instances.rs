@@ -159,8 +159,13 @@ fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
 
 /// The kind that the list of instances has stored.
 fn kind_of(instance: &Instance) -> Result<InstanceKind> {
-    let kind = InstanceKind::NAMES.into_iter().find(|(name, _)| *name == instance.kind);
-    let unknown = || Error::corrupt("the list of instances", format_args!("unknown kind '{}'", instance.kind));
+    parse_kind(&instance.kind)
+}
+
+/// A stored kind.
+pub(super) fn parse_kind(stored: &str) -> Result<InstanceKind> {
+    let kind = InstanceKind::NAMES.into_iter().find(|(name, _)| *name == stored);
+    let unknown = || Error::corrupt("the list of instances", format_args!("unknown kind '{stored}'"));
     kind.map(|(_, kind)| kind).ok_or_else(unknown)
 }
 

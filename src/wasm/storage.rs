@@ -1,7 +1,9 @@
-//! The storages of an engine in a browser as one type, so that the engine is compiled once.
+//! The storages of an engine in a browser or in Node as one type, so that the engine is compiled once.
 
+use super::files::FilesOfHost;
 use super::idb::IdbStorage;
 use crate::error::Result;
+use crate::storage::files::FileStorage;
 use crate::storage::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 use bytes::Bytes;
 use std::future::Future;
@@ -11,16 +13,61 @@ use std::pin::Pin;
 pub enum AnyStorage {
     /// IndexedDB: persistent.
     Idb(IdbStorage),
-    /// Memory: lost with the page or the worker.
-    Memory(MemoryStorage),
+    /// Memory, lost with the page or the worker; or files of the host.
+    Other(Box<dyn BoxedStorage>),
+}
+
+impl AnyStorage {
+    /// A storage in memory.
+    #[must_use]
+    pub fn memory(storage: MemoryStorage) -> Self {
+        Self::Other(Box::new(storage))
+    }
+}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// The calls with boxed futures, for the rarer storages, whose modules make the boxes.
+macro_rules! calls {
+    ($($call:ident ( $($argument:ident : $kind:ty),* ) -> $answer:ty;)*) => {
+        /// A [`Storage`] whose calls give boxed futures.
+        #[expect(missing_docs, reason = "the calls of Storage")]
+        pub trait BoxedStorage {
+            $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer>;)*
+        }
+
+        impl BoxedStorage for MemoryStorage {
+            $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
+                Box::pin(Storage::$call(self, $($argument),*))
+            })*
+        }
+
+        impl BoxedStorage for FileStorage<FilesOfHost> {
+            $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
+                Box::pin(Storage::$call(self, $($argument),*))
+            })*
+        }
+    };
+}
+
+calls! {
+    load(from: &'a LogStart<'a>) -> Result<Loaded>;
+    read_log(from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>>;
+    get_blocks(blocks: &'a [BlockId]) -> Result<Vec<Option<Bytes>>>;
+    stage(segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()>;
+    commit(commit: Commit) -> Result<()>;
+    list_segments() -> Result<Vec<SegmentId>>;
+    delete_segments(segments: &'a [SegmentId]) -> Result<()>;
+    squeeze() -> bool;
+    close() -> ();
 }
 
 /// The storages' futures are large and are awaited in many places. In a box, each is compiled once.
 macro_rules! forward {
     ($self:ident . $call:ident ( $($argument:expr),* )) => {{
-        let future: Pin<Box<dyn Future<Output = _> + '_>> = match $self {
+        let future: Boxed<'_, _> = match $self {
             Self::Idb(storage) => Box::pin(storage.$call($($argument),*)),
-            Self::Memory(storage) => Box::pin(storage.$call($($argument),*)),
+            Self::Other(storage) => storage.$call($($argument),*),
         };
         future.await
     }};

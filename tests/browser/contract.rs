@@ -26,7 +26,7 @@ impl Stores for Memory {
     type Storage = AnyStorage;
 
     async fn open(&self, name: &str) -> Result<AnyStorage> {
-        Ok(AnyStorage::Memory(self.0.borrow_mut().entry(name.to_owned()).or_default().clone()))
+        Ok(AnyStorage::memory(self.0.borrow_mut().entry(name.to_owned()).or_default().clone()))
     }
 }
 

@@ -5,10 +5,15 @@
 
 import type { ErrorRecord } from "../errors.js";
 
+/** Where the data of an instance is. */
+export type StorageKind = "indexeddb" | "files" | "memory";
+
 /** The options with which the engine is opened. All of them can pass a message port. */
 export interface EngineOptions {
   readonly name: string;
-  readonly storage: "indexeddb" | "memory";
+  readonly storage: StorageKind;
+  /** The folder of folders of instances in files. */
+  readonly path: string | undefined;
   readonly create: boolean;
   readonly salvage: boolean;
   readonly lost: string;
@@ -34,7 +39,7 @@ export interface EngineOptions {
 export type OnResponses = (frame: Uint8Array) => void;
 
 /** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
-export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "occasional";
+export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "files" | "occasional";
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;

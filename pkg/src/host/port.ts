@@ -85,7 +85,7 @@ class WorkerEngine implements RunningEngine {
   private async gone(): Promise<void> {
     if (this.main.failure !== undefined && !this.isLost) return;
     const { name, storage } = this.options;
-    if (storage !== "memory" && (await holderOf(name)) !== undefined) {
+    if (storage === "indexeddb" && (await holderOf(name)) !== undefined) {
       this.lose();
       this.receive({ kind: "replaced" });
     } else {

@@ -7,6 +7,7 @@ import { readClock } from "../clock.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
+import type { HostFolder, HostFolders } from "./folder.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
@@ -271,7 +272,7 @@ class ThreadEngine implements LeadingEngine {
 }
 
 /** Opens an instance in this thread. The engine starts while its lock is requested. */
-export function openThread(module: WebAssembly.Module, given: EngineOptions, events: EngineEvents, connect: Connect, clock?: () => number): Opening {
+export function openThread(module: WebAssembly.Module, given: EngineOptions, events: EngineEvents, connect: Connect, clock?: () => number, folders?: HostFolders): Opening {
   let options = given;
   let locking: Promise<Release> = Promise.resolve(async () => {});
   /** Whether it still has the lock that it asked for last. */
@@ -285,6 +286,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   /** Whether another tab led before. */
   let waited = false;
   let running: ThreadEngine | undefined;
+  /** The folder of an instance in files, while it is open. */
+  let folder: HostFolder | undefined;
   /** What tells followers of the opening. */
   let leader: Leader | undefined;
   const onEnd = (error: unknown): void => {
@@ -302,14 +305,14 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     }, how);
   };
   const open = async (): Promise<RunningEngine> => {
-    const shared = options.storage !== "memory";
+    const shared = options.storage === "indexeddb";
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await unlessTrapped(() => Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
+      const engine = await unlessTrapped(() => Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), () => (folder = folders!.open(options)), onEnd, (error) => {
         // After it was cut off, its calls fail.
         if (running?.isLost) return;
         if (error !== null && toError(error).code === "Closed") {
@@ -324,6 +327,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         engine.free();
         throw ended ?? leaderChanged(options.name);
       }
+      folder?.use();
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
       running = new ThreadEngine(options.name, options.client, engine, events, await locking, clock, await leading, waited, witnessed);
       running.leader?.lead(running, options, waited);
@@ -379,7 +383,9 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     opening.waits = false;
     return open().catch(openLater);
   };
-  if (options.storage === "memory") {
+  if (options.storage !== "indexeddb") {
+    // A folder has a lock of its own.
+    locking = Promise.resolve(async () => folder?.release());
     opening.engine = open();
   } else {
     // One that cannot run here asks for no lock.

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 
+import { folders } from "./files.js";
 import { once, type Platform } from "./platform.js";
 
 /** See {@link Platform}. */
@@ -16,9 +17,11 @@ export const platform: Platform = {
     azure: () => readFile(new URL("./tabstore_azure.wasm", import.meta.url)),
     access: () => readFile(new URL("./tabstore_access.wasm", import.meta.url)),
     batches: () => readFile(new URL("./tabstore_batches.wasm", import.meta.url)),
+    files: () => readFile(new URL("./tabstore_files.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,
   tabs: undefined,
+  folders,
   thread: once(() => import("../host/thread.js")),
 };

@@ -1,5 +1,6 @@
 /** The differences between the entries of the package: the place of its other files, and the way to load their code. */
 
+import type { HostFolders } from "../host/folder.js";
 import type { ModuleName } from "../host/host.js";
 import type { WorkerLike } from "../host/port.js";
 import type { PortLike } from "../host/session.js";
@@ -15,6 +16,8 @@ export interface Platform {
   readonly worker: (() => WorkerLike) | undefined;
   /** Connects to the package's shared worker, which introduces tabs; absent if the host has none. */
   readonly tabs: (() => { readonly port: PortLike }) | undefined;
+  /** Gives folders of instances in files; absent if the host has none. */
+  readonly folders?: HostFolders;
   /** Loads the code that runs the engine in this thread. */
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
 }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::storage::Durability;
 use crate::storage::faults::{Call, Hook, Hooked};
+use crate::storage::files::FileStorage;
+use crate::storage::files::device::Device;
 
 /// Keeps only data that was stored strictly. Browsers promise more than that: some write everything in order.
 #[derive(Clone)]
@@ -54,4 +56,74 @@ fn with_strict_durability_a_power_cut_loses_nothing_that_was_answered() {
     }
     let metrics = engine.metrics();
     assert!(metrics.flushes > 3 && metrics.compactions > 0 && metrics.log_records < 400);
+}
+
+/// Q: an engine on files, whose process dies or whose power is lost at any call, loses nothing that was answered, and goes on;
+/// without strict durability, only the process may die.
+#[test]
+fn on_files_a_death_at_any_call_loses_nothing_that_was_answered() {
+    let mut state = 7u64;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    for (durability, loses_power) in [(Durability::Strict, true), (Durability::Relaxed, false)] {
+        let options = Options { durability, ..tiny() };
+        let open = |device: &Device, env: &SimEnv| {
+            env.run(async {
+                let storage = FileStorage::open_with(device.folder(), 20_000).await?;
+                Engine::open(storage, Rc::new(env.clone()), options.clone()).await
+            })
+        };
+        let mut device = Device::default();
+        let mut stored: BTreeMap<String, i64> = BTreeMap::new();
+        let (mut next, mut segments) = (0, 0);
+        for round in 0..150 {
+            let env = SimEnv::shuffled(NOW + round, round as u64 + 1);
+            device.fail_after(random(400), Code::Unavailable, true);
+            // The write that has no answer, if there is one.
+            let mut doubtful: Option<(String, i64)> = None;
+            if let Ok(engine) = open(&device, &env) {
+                env.run(async {
+                    loop {
+                        next += 1;
+                        let key = format!("k{:03}", random(300));
+                        let cells = [put("x", NOW, next)];
+                        let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
+                        doubtful = Some((key.clone(), next));
+                        if engine.write(TREE, key.as_bytes(), &change, None).await.is_err() {
+                            break;
+                        }
+                        stored.extend(doubtful.take());
+                        let worked = match random(60) {
+                            0 => engine.flush().await,
+                            1 => engine.compact().await,
+                            _ => Ok(()),
+                        };
+                        if worked.is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            device = if loses_power { device.power_cut(&mut random) } else { device.image() };
+            let engine = open(&device, &env).unwrap_or_else(|error| panic!("round {round}: {error}"));
+            let found: BTreeMap<String, i64> = env
+                .run(scan(&engine, all(), Direction::Forward))
+                .into_iter()
+                .map(|(key, cells)| (key, cells[0].2))
+                .collect();
+            let mut with_doubtful = stored.clone();
+            with_doubtful.extend(doubtful);
+            assert!(found == stored || found == with_doubtful, "round {round}, {durability:?}");
+            stored = found;
+            segments = segments.max(engine.metrics().segments);
+            env.run(engine.close());
+        }
+        assert!(
+            stored.len() > 250 && segments > 3 && next > 5000,
+            "{} rows, {segments} segments, {next} writes",
+            stored.len()
+        );
+    }
 }

@@ -53,6 +53,7 @@ enum StorageName {
     #[default]
     IndexedDb,
     Memory,
+    Files,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -87,6 +88,11 @@ impl OpenOptions {
     /// Whether the data lives in memory only.
     pub(in crate::wasm) fn is_in_memory(&self) -> bool {
         self.storage == Some(StorageName::Memory)
+    }
+
+    /// Whether the data lives in files of the host.
+    pub(in crate::wasm) fn is_in_files(&self) -> bool {
+        self.storage == Some(StorageName::Files)
     }
 
     /// Whether a missing instance is created.

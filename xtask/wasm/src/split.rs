@@ -29,7 +29,7 @@ use walrus::{
 /// A module whose gates are whole parts of the crate is closed: it names the functions of the core that may call them, and
 /// no other module has copies of them, nor it of theirs. Another caller would be code that runs without the module, and traps: either it is written so,
 /// or the compiler made one function of two equal ones. Closed modules may call each other's gates.
-const MODULES: [(&str, &[&str], &[&str]); 9] = [
+const MODULES: [(&str, &[&str], &[&str]); 10] = [
     (
         "compaction",
         &[
@@ -126,9 +126,20 @@ const MODULES: [(&str, &[&str], &[&str]); 9] = [
         &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
     (
+        "files",
+        &[
+            "<tabstore::storage::files::FileStorage<D> as tabstore::storage::Storage>::*",
+            "<tabstore::storage::files::FileStorage<tabstore::wasm::files::FilesOfHost> as tabstore::wasm::storage::BoxedStorage>::*",
+            "tabstore::wasm::files::open_folder*",
+            "core::ptr::drop_in_place<tabstore::storage::files::*",
+        ],
+        &[],
+    ),
+    (
         "occasional",
         &[
             "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
+            "<tabstore::storage::memory::MemoryStorage as tabstore::wasm::storage::BoxedStorage>::*",
             "tabstore::engine::cache::rebuilt",
             "tabstore::engine::cache::BlockCache::rebuil*",
             "tabstore::engine::recover::salvage",

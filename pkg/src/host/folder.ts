@@ -1,0 +1,51 @@
+/** The files of an instance, as a host gives them to the engine. Rust reads them in `src/wasm/files.rs`. */
+
+import type { EngineOptions } from "./host.js";
+
+/** An open file. A call returns when the operating system has done it, and throws `QuotaExceeded` or `Unavailable`. */
+export interface HostFile {
+  /** Reads bytes from `at` on. Returns their number; 0 at the end of the file. */
+  read(at: number, into: Uint8Array): number;
+  /** Writes bytes from `at` on. Returns their number. */
+  write(at: number, bytes: Uint8Array): number;
+  /** Its bytes. */
+  length(): number;
+  /** Cuts it off, or makes it longer with zeros. */
+  setLength(length: number): void;
+  /** Waits until the device has it. */
+  flush(): void;
+  close(): void;
+}
+
+/** The folder of an instance. Nobody else has it until it is released. */
+export interface HostFolder {
+  /** The kind of the instance, which only a new one takes from the options. */
+  readonly kind: string;
+  /** Whether an engine has opened the instance before. */
+  readonly isUsed: boolean;
+  /** Opens a file. Creates it if it is missing. */
+  open(name: string): HostFile;
+  /** Deletes a file, which may be missing. */
+  remove(name: string): void;
+  /** The names of its files. */
+  list(): string[];
+  /** Waits until the device has the names of its files. */
+  flush(): void;
+  /** Remembers that an engine has opened the instance. */
+  use(): void;
+  /** Closes all files, and gives the folder back. Later calls do nothing. */
+  release(): void;
+}
+
+/** Gives folders of instances. */
+export interface HostFolders {
+  /** A name for the place of an instance, the same for all names of that place. It has no upper case. */
+  placeOf(path: string, name: string): string;
+  /**
+   * Opens the folder of an instance.
+   *
+   * @throws `Busy` if another process or thread has it, `OTSObjectNotExist` with `create: false`, `QuotaExceeded`,
+   * `Unavailable`.
+   */
+  open(options: EngineOptions): HostFolder;
+}

@@ -1,0 +1,315 @@
+/**
+ * Instances in files of Node and Deno: a folder for each, with the name of the instance in lower case.
+ *
+ * ```text
+ * instance.json           its name, its kind, when it was created, and whether an engine has opened it
+ * lock                    the process that has it: its number, and when it started
+ * journal-0, journal-1    the log and the manifests
+ * segment-<number>        a segment
+ * ```
+ */
+
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+import { TabStoreError } from "../errors.js";
+import type { HostFile, HostFolder, HostFolders } from "../host/folder.js";
+import type { EngineOptions } from "../host/host.js";
+
+/** What `instance.json` has. */
+interface Instance {
+  readonly name: string;
+  readonly kind: string;
+  readonly creationTime: number;
+  readonly opened: boolean;
+}
+
+const INSTANCE = "instance.json";
+const LOCK = "lock";
+/** Windows opens no folder, and writes names at once. */
+const flushesFolders = (): boolean => process.platform !== "win32";
+/** So often a lock is asked for that others release or take over meanwhile. */
+const ATTEMPTS = 8;
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | null)?.code;
+}
+
+/** An error that the engine reports by its code; the engine knows the rest of it. */
+function failure(code: "Busy" | "Corrupt" | "OTSObjectNotExist" | "QuotaExceeded" | "Unavailable", message: string, cause?: unknown): TabStoreError {
+  return new TabStoreError({ code, status: 503, retryable: false, message, hint: undefined }, { cause });
+}
+
+/** Runs a call on files; its error has a code of ours. */
+function tried<T>(what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof TabStoreError) throw error;
+    const isFull = ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) ?? "");
+    throw failure(isFull ? "QuotaExceeded" : "Unavailable", `${what}: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+function flushFolder(folder: string): void {
+  if (!flushesFolders()) return;
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a file whole, or not at all. */
+function replaceFile(file: string, text: string): void {
+  const fresh = `${file}.new`;
+  const descriptor = openSync(fresh, "w");
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(fresh, file);
+  flushFolder(dirname(file));
+}
+
+/** When a process started, as far as the host tells: numbers of processes are used again. `undefined` if it is dead. */
+function startOf(pid: number): string | undefined {
+  try {
+    // The third and the 22nd field of the line; the second one is a name in parentheses, which may have spaces.
+    const line = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields[19];
+    // Its parent has not asked for its end yet.
+    if (fields[0] === "Z" || fields[0] === "X") return undefined;
+    return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}/${ticks}`;
+  } catch {
+    return "";
+  }
+}
+
+/** Whether the process that a lock names lives. */
+function isHeld(lock: string): boolean {
+  const [number, start] = lock.split(" ");
+  const pid = Number(number);
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // It lives, and belongs to another user.
+    if (codeOf(error) !== "EPERM") return false;
+  }
+  const now = startOf(pid);
+  return now !== undefined && (now === "" || start === "" || now === start);
+}
+
+/** The text of a file; `undefined` if it is missing. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Runs a call; returns whether it did not fail with this code. */
+function unless(code: string, run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (error) {
+    if (codeOf(error) === code) return false;
+    throw error;
+  }
+}
+
+/**
+ * Takes the lock of a folder, also from a process that is dead. The file appears whole, by a link, so nobody reads a part of it.
+ * Returns what gives it back.
+ */
+function takeLock(folder: string, name: string): () => void {
+  const file = join(folder, LOCK);
+  const token = randomBytes(8).toString("hex");
+  const text = `${process.pid} ${startOf(process.pid) ?? ""} ${token}`;
+  const own = `${file}.${token}`;
+  const busy = (): TabStoreError => failure("Busy", `The instance '${name}' in ${folder} is open already, in another process or thread. Close it there first.`);
+  const descriptor = openSync(own, "wx");
+  try {
+    writeSync(descriptor, text);
+    closeSync(descriptor);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (unless("EEXIST", () => linkSync(own, file))) {
+        return () => {
+          if (textOf(file) === text) rmSync(file, { force: true });
+        };
+      }
+      const held = textOf(file);
+      if (held === undefined) continue;
+      if (isHeld(held)) throw busy();
+      // Whoever moves the dead lock away may take its place. If it was another one's new lock, it goes back.
+      const moved = `${own}.dead`;
+      if (!unless("ENOENT", () => renameSync(file, moved))) continue;
+      const isDead = textOf(moved) === held;
+      if (!isDead) unless("EEXIST", () => linkSync(moved, file));
+      unlinkSync(moved);
+      if (!isDead) throw busy();
+    }
+    throw busy();
+  } finally {
+    unlinkSync(own);
+  }
+}
+
+/** An open file. After its end, each call fails. */
+class NodeFile implements HostFile {
+  private descriptor: number;
+
+  constructor(private readonly path: string, private readonly onClose: (file: NodeFile) => void) {
+    // Not "w+", which would empty it, and not "a+", which appends wherever it is told to write.
+    const create = (): number => {
+      try {
+        return openSync(path, "r+");
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        return openSync(path, "wx+");
+      }
+    };
+    this.descriptor = create();
+  }
+
+  private run<T>(call: (descriptor: number) => T): T {
+    if (this.descriptor < 0) throw failure("Unavailable", `The file ${this.path} is closed.`);
+    return tried(this.path, () => call(this.descriptor));
+  }
+
+  read(at: number, into: Uint8Array): number {
+    return this.run((descriptor) => readSync(descriptor, into, 0, into.length, at));
+  }
+
+  write(at: number, bytes: Uint8Array): number {
+    return this.run((descriptor) => writeSync(descriptor, bytes, 0, bytes.length, at));
+  }
+
+  length(): number {
+    return this.run((descriptor) => fstatSync(descriptor).size);
+  }
+
+  setLength(length: number): void {
+    this.run((descriptor) => ftruncateSync(descriptor, length));
+  }
+
+  flush(): void {
+    this.run((descriptor) => fdatasyncSync(descriptor));
+  }
+
+  close(): void {
+    if (this.descriptor < 0) return;
+    const { descriptor } = this;
+    this.descriptor = -1;
+    closeSync(descriptor);
+    this.onClose(this);
+  }
+}
+
+class NodeFolder implements HostFolder {
+  private readonly files = new Set<NodeFile>();
+  private unlock: (() => void) | undefined;
+  private readonly instance: Instance;
+
+  constructor(private readonly path: string, { name, kind, create }: EngineOptions) {
+    const file = join(path, INSTANCE);
+    if (!create && !existsSync(file)) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
+    if (mkdirSync(path, { recursive: true }) !== undefined) flushFolder(dirname(path));
+    this.unlock = takeLock(path, name);
+    try {
+      const stored = textOf(file);
+      if (stored === undefined) {
+        this.instance = { name, kind: kind ?? "high-performance", creationTime: Date.now(), opened: false };
+        replaceFile(file, JSON.stringify(this.instance));
+      } else this.instance = parsed(file, stored);
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  get kind(): string {
+    return this.instance.kind;
+  }
+
+  get isUsed(): boolean {
+    return this.instance.opened;
+  }
+
+  use(): void {
+    if (this.isUsed) return;
+    try {
+      replaceFile(join(this.path, INSTANCE), JSON.stringify({ ...this.instance, opened: true }));
+    } catch {
+      // The next opening tries again.
+    }
+  }
+
+  open(name: string): HostFile {
+    if (this.unlock === undefined) throw failure("Unavailable", `The folder ${this.path} is closed.`);
+    const file = tried(this.path, () => new NodeFile(join(this.path, name), (closed) => this.files.delete(closed)));
+    this.files.add(file);
+    return file;
+  }
+
+  remove(name: string): void {
+    if (this.unlock === undefined) throw failure("Unavailable", `The folder ${this.path} is closed.`);
+    tried(this.path, () => rmSync(join(this.path, name), { force: true }));
+  }
+
+  list(): string[] {
+    return tried(this.path, () => readdirSync(this.path));
+  }
+
+  flush(): void {
+    tried(this.path, () => flushFolder(this.path));
+  }
+
+  release(): void {
+    for (const file of this.files) file.close();
+    this.unlock?.();
+    this.unlock = undefined;
+  }
+}
+
+/** What a file `instance.json` says. */
+function parsed(file: string, text: string): Instance {
+  try {
+    const { name, kind, creationTime, opened } = JSON.parse(text) as Partial<Instance>;
+    if (typeof name === "string" && typeof kind === "string" && typeof creationTime === "number" && typeof opened === "boolean") {
+      return { name, kind, creationTime, opened };
+    }
+  } catch {
+    // As below.
+  }
+  throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written.`);
+}
+
+/** The folder of an instance below a path. */
+function folderOf(path: string, name: string): string {
+  let parent = resolve(path);
+  // One place may have several names. What does not exist yet has only one.
+  for (let above = parent, below = ""; ; below = join(basename(above), below), above = dirname(above)) {
+    if (existsSync(above)) {
+      parent = join(realpathSync(above), below);
+      break;
+    }
+    if (above === dirname(above)) break;
+  }
+  return join(parent, name.toLowerCase());
+}
+
+/** See {@link HostFolders}. */
+export const folders: HostFolders = {
+  placeOf: (path, name) => [...new TextEncoder().encode(folderOf(path, name))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+  open: (options) => tried(`The instance '${options.name}'`, () => new NodeFolder(folderOf(options.path!, options.name), options)),
+};

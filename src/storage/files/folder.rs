@@ -1,0 +1,79 @@
+//! The seam between the storage and the files of a platform.
+
+use crate::error::{Error, Result};
+use std::future::Future;
+
+/// An open file. Its calls return when the operating system has done them; dropping it closes the file.
+///
+/// # Errors
+/// All calls: `QuotaExceeded` if a device is full, `Unavailable` otherwise.
+pub trait File: 'static {
+    /// Reads bytes from `at` on. Returns their number, which may be smaller than asked; 0 at the end of the file.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize>;
+
+    /// Writes bytes from `at` on. Returns their number, which may be smaller than given. The file grows as needed.
+    fn write_at(&self, at: u64, bytes: &[u8]) -> Result<usize>;
+
+    /// The bytes of the file.
+    fn length(&self) -> Result<u64>;
+
+    /// Cuts the file off, or makes it longer with zeros.
+    fn set_length(&self, length: u64) -> Result<()>;
+
+    /// Waits until the device has the bytes and the length. Nobody knows what it has after a failure.
+    fn flush(&self) -> Result<()>;
+}
+
+/// A folder that only this storage uses.
+///
+/// # Errors
+/// As for [`File`].
+pub trait Folder: 'static {
+    /// Its files.
+    type File: File;
+
+    /// Opens a file. Creates it if it is missing. A file is opened once at a time.
+    fn open(&self, name: &str) -> impl Future<Output = Result<Self::File>>;
+
+    /// Deletes a file that is not open. It may be missing.
+    fn remove(&self, name: &str) -> impl Future<Output = Result<()>>;
+
+    /// The names of its files.
+    fn list(&self) -> impl Future<Output = Result<Vec<String>>>;
+
+    /// Waits until the device has the names of all files that were opened before.
+    fn flush_names(&self) -> Result<()>;
+
+    /// Gives the folder back. No call follows.
+    fn release(&self);
+}
+
+/// Reads exactly these bytes.
+///
+/// # Errors
+/// `Corrupt` if the file ends before; errors of the file.
+pub(super) fn read_exactly(file: &impl File, at: u64, into: &mut [u8]) -> Result<()> {
+    let mut done = 0;
+    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(at + done as u64, rest)? {
+            0 => return Err(Error::corrupt("a stored file", "it ends too early")),
+            read => done += read,
+        }
+    }
+    Ok(())
+}
+
+/// Writes all bytes.
+///
+/// # Errors
+/// Errors of the file. A part may be written then.
+pub(super) fn write_all(file: &impl File, at: u64, bytes: &[u8]) -> Result<()> {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        match file.write_at(at + done as u64, rest)? {
+            0 => return Err(Error::new(crate::error::Code::Unavailable, "a file takes no bytes")),
+            written => done += written,
+        }
+    }
+    Ok(())
+}

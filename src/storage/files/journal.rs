@@ -1,0 +1,235 @@
+//! The journal: two files that are used in turn, and hold every commit.
+//!
+//! A file begins with a frame of the whole state, and goes on with one frame for each commit. When the file has grown, the
+//! state goes to the start of the other file, which takes the commits from then on. So a file is never deleted, and the
+//! newer one of the two is complete by itself.
+//!
+//! ```text
+//! frame   checksum u64 · generation u64 · length u32 · kind u8: 1 state, 2 commit · 3 zeros · body
+//! ```
+//!
+//! The generation grows with each turn. The checksum is the xxh3-64 of all that follows it, seeded with the checksum of the
+//! frame before, or with 0. So a frame that was torn, or is left from an earlier turn, ends the journal.
+//!
+//! A turn is flushed before anything else is written: its file has to survive a loss of power before the other one is
+//! overwritten. Then the older file is marked as outdated. So damage at the start of the newer file is reported, and does
+//! not bring the older state back.
+
+use super::folder::{File, read_exactly, write_all};
+use crate::error::{Error, Result};
+use crate::format::wire::Reader;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The bytes of a frame before its body, and of the checksum at their start.
+pub(super) const HEAD: usize = 24;
+const SUM: usize = 8;
+/// The bytes of the first file after the first turn: an empty state has two counts.
+const FIRST: u64 = HEAD as u64 + 2;
+
+/// The kind of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The whole state.
+    State = 1,
+    /// A commit.
+    Commit = 2,
+}
+
+/// A frame that was read.
+struct Frame {
+    generation: u64,
+    kind: Kind,
+    body: Vec<u8>,
+    sum: u64,
+}
+
+/// The journal of an open storage.
+pub(super) struct Journal<F> {
+    files: [F; 2],
+    /// The file that takes commits.
+    current: usize,
+    generation: u64,
+    /// The checksum of the last frame.
+    last: u64,
+    /// The end of the first frame, and of the last one.
+    state_end: u64,
+    end: u64,
+    /// Whether a frame was written since the last flush.
+    dirty: bool,
+}
+
+impl<F: File> Journal<F> {
+    /// Reads the journal in these files. `replay` gets each body, and its place in the file. Without one, `replay` is not
+    /// called, and the first turn begins.
+    ///
+    /// # Errors
+    /// `Corrupt` if there are files and none of them is whole; errors of the files and of `replay`.
+    pub(super) fn open(files: [F; 2], mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>) -> Result<Self> {
+        let mut newest: Option<(usize, Frame)> = None;
+        for (place, file) in files.iter().enumerate() {
+            let first = read_frame(file, 0, 0, None)?.filter(|frame| frame.kind == Kind::State);
+            if let Some(frame) = first
+                && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
+            {
+                newest = Some((place, frame));
+            }
+        }
+        let Some((current, mut frame)) = newest else {
+            // The first turn may have been cut off, when nothing else was written yet.
+            if files[0].length()? > FIRST || files[1].length()? > 0 {
+                return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
+            }
+            return Ok(Self { files, current: 1, generation: 0, last: 0, state_end: 0, end: 0, dirty: false });
+        };
+        let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
+        let last = loop {
+            replay(frame.kind, end + HEAD as u64, &frame.body)?;
+            end += (HEAD + frame.body.len()) as u64;
+            if state_end == 0 {
+                state_end = end;
+            }
+            match read_frame(&files[current], end, frame.sum, Some(generation))? {
+                Some(next) => frame = next,
+                None => break frame.sum,
+            }
+        };
+        // The process that wrote it may have died before it was flushed.
+        Ok(Self { files, current, generation, last, state_end, end, dirty: true })
+    }
+
+    /// Whether it has no state yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.generation == 0
+    }
+
+    /// Whether the first file takes commits.
+    #[cfg(test)]
+    pub(super) fn is_in_first(&self) -> bool {
+        self.current == 0
+    }
+
+    /// The bytes of all commits behind the state, and of the state.
+    pub(super) fn weights(&self) -> (u64, u64) {
+        (self.end - self.state_end, self.state_end)
+    }
+
+    /// Appends a commit. Returns the place of its body in the file. The frame needs [`HEAD`] free bytes before the body.
+    ///
+    /// # Errors
+    /// Errors of the file. Nothing of the commit is stored then, unless [`Failure::doubtful`].
+    pub(super) fn append(&mut self, frame: &mut [u8]) -> Result<u64, Failure> {
+        let sum = seal(frame, self.generation, Kind::Commit, self.last);
+        let file = &self.files[self.current];
+        if let Err(error) = write_all(file, self.end, frame) {
+            // A part of it lies behind the end now.
+            let doubtful = file.set_length(self.end).is_err();
+            return Err(Failure { error, doubtful });
+        }
+        let body = self.end + HEAD as u64;
+        self.end += frame.len() as u64;
+        self.last = sum;
+        self.dirty = true;
+        Ok(body)
+    }
+
+    /// Waits until the device has all commits.
+    ///
+    /// # Errors
+    /// Errors of the file: nobody knows what the device has then.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        if self.dirty {
+            self.files[self.current].flush()?;
+            self.dirty = false;
+        }
+        Ok(())
+    }
+
+    /// Begins a turn with this state, flushed. The frame needs [`HEAD`] free bytes before the body.
+    ///
+    /// # Errors
+    /// Errors of the files. The journal goes on as before then, unless [`Failure::doubtful`].
+    pub(super) fn turn(&mut self, frame: &mut [u8]) -> Result<(), Failure> {
+        let (other, generation) = (1 - self.current, self.generation + 1);
+        let sum = seal(frame, generation, Kind::State, 0);
+        let file = &self.files[other];
+        let written = write_all(file, 0, frame).and_then(|()| file.flush());
+        if let Err(error) = written {
+            // If it is whole all the same, it wins against commits that follow in the current file.
+            let doubtful = file.set_length(0).and_then(|()| file.flush()).is_err();
+            return Err(Failure { error, doubtful });
+        }
+        let older = std::mem::replace(&mut self.current, other);
+        self.generation = generation;
+        self.last = sum;
+        self.end = frame.len() as u64;
+        self.state_end = self.end;
+        self.dirty = false;
+        if generation > 1 {
+            // If this fails, the older file only stays readable.
+            let _ = write_all(&self.files[older], 0, &[0; HEAD]);
+        }
+        Ok(())
+    }
+
+    /// Reads bytes of the current file.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub(super) fn read(&self, at: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        read_exactly(&self.files[self.current], at, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Why a commit was not appended.
+pub(super) struct Failure {
+    /// The error of the file.
+    pub(super) error: Error,
+    /// Whether the next opening may find the commit all the same.
+    pub(super) doubtful: bool,
+}
+
+/// Fills the head of a frame in. Returns its checksum.
+fn seal(frame: &mut [u8], generation: u64, kind: Kind, before: u64) -> u64 {
+    let length = frame.len().saturating_sub(HEAD) as u32;
+    let Some((sum, rest)) = frame.split_at_mut_checked(SUM) else { return 0 };
+    for (place, byte) in
+        generation.to_le_bytes().into_iter().chain(length.to_le_bytes()).chain([kind as u8]).enumerate()
+    {
+        rest[place] = byte;
+    }
+    let own = xxh3_64_with_seed(rest, before);
+    sum.copy_from_slice(&own.to_le_bytes());
+    own
+}
+
+/// The whole frame at a place, if there is one of this generation behind a frame with this checksum.
+fn read_frame(file: &impl File, at: u64, before: u64, generation: Option<u64>) -> Result<Option<Frame>> {
+    let left = file.length()?.saturating_sub(at);
+    if left < HEAD as u64 {
+        return Ok(None);
+    }
+    let mut head = [0; HEAD];
+    read_exactly(file, at, &mut head)?;
+    let broken = |damage| Error::corrupt("the journal", damage);
+    let mut reader = Reader::new(&head);
+    let sum = reader.u64().map_err(broken)?;
+    let own = reader.u64().map_err(broken)?;
+    let length = reader.u32().map_err(broken)? as usize;
+    let kind = match reader.u8().map_err(broken)? {
+        1 => Kind::State,
+        2 => Kind::Commit,
+        _ => return Ok(None),
+    };
+    if length as u64 > left - HEAD as u64 || generation.is_some_and(|generation| generation != own) {
+        return Ok(None);
+    }
+    let mut rest = head[SUM..].to_vec();
+    rest.resize(HEAD - SUM + length, 0);
+    read_exactly(file, at + HEAD as u64, &mut rest[HEAD - SUM..])?;
+    if xxh3_64_with_seed(&rest, before) != sum {
+        return Ok(None);
+    }
+    Ok(Some(Frame { generation: own, kind, body: rest.split_off(HEAD - SUM), sum }))
+}

@@ -1,0 +1,393 @@
+//! A storage in files: every commit in a [`journal`], every segment in a [file of its own](segment), in one folder.
+//!
+//! It works on any [`Folder`]: the files of a platform, or those of a simulated [`device`] for tests. One storage uses a
+//! folder at a time; its owner sees to that.
+//!
+//! A relaxed commit is one write: the operating system has it, so it survives the death of the process. After a loss of
+//! power the storage is as after one of its commits. For that, the blocks that a manifest names are flushed before its
+//! commit, and the journal is flushed before a segment is deleted. A strict commit is flushed before it resolves.
+//!
+//! When a flush fails, nobody knows what the device has. The storage takes no call any more, and the next opening reads what
+//! is there.
+
+pub mod device;
+mod folder;
+mod journal;
+mod segment;
+mod state;
+
+pub use folder::{File, Folder};
+
+use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId, Storage, check_stage, closed};
+use crate::collections::sort::sort_by;
+use crate::error::{Code, Error, Result};
+use bytes::Bytes;
+use futures_util::lock::Mutex;
+use journal::{Failure, HEAD, Journal, Kind};
+use segment::SegmentFile;
+use state::{Change, LogPlace, State};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// The files of the journal.
+const JOURNAL: [&str; 2] = ["journal-0", "journal-1"];
+/// The file of a segment has this name, and the segment's number in hexadecimal digits.
+const SEGMENT: &str = "segment-";
+
+/// A turn of the journal begins when its commits have so many bytes, and as many as its state.
+const TURN_BYTES: u64 = 4 << 20;
+
+/// So many files of segments are open at most, beside those that are not flushed.
+const OPEN_FILES: usize = 64;
+
+/// A handle to a storage in files. Its clones are further handles to the same storage, each with its own open or closed
+/// state.
+pub struct FileStorage<D: Folder> {
+    store: Rc<Store<D>>,
+    closed: Cell<bool>,
+}
+
+/// An open storage.
+struct Store<D: Folder> {
+    folder: D,
+    turn_bytes: u64,
+    journal: RefCell<Journal<D::File>>,
+    state: RefCell<State>,
+    segments: RefCell<Segments<D::File>>,
+    /// Held while a file is opened or deleted: a file is opened once at a time.
+    opening: Mutex<()>,
+    /// Why nobody knows any more what the device has.
+    broken: RefCell<Option<Error>>,
+}
+
+/// The segments that have files.
+struct Segments<F> {
+    /// Ascending.
+    known: Vec<SegmentId>,
+    /// The open files, the one used last at the end.
+    open: Vec<(SegmentId, Rc<RefCell<SegmentFile<F>>>)>,
+    /// Whether files were created since names were flushed.
+    are_new: bool,
+}
+
+/// A commit or a state in the making, with room for the head of its frame.
+fn frame() -> Vec<u8> {
+    vec![0; HEAD]
+}
+
+fn file_name(id: SegmentId) -> String {
+    format!("{SEGMENT}{:x}", id.0)
+}
+
+impl<F: File> Segments<F> {
+    /// The open file of a segment, moved to the end of the list.
+    fn take_open(&mut self, id: SegmentId) -> Option<Rc<RefCell<SegmentFile<F>>>> {
+        let place = self.open.iter().rposition(|(other, _)| *other == id)?;
+        let found = self.open.remove(place);
+        let file = Rc::clone(&found.1);
+        self.open.push(found);
+        Some(file)
+    }
+
+    fn add_open(&mut self, id: SegmentId, file: SegmentFile<F>) -> Rc<RefCell<SegmentFile<F>>> {
+        if self.open.len() >= OPEN_FILES
+            && let Some(place) = self.open.iter().position(|(_, file)| !file.borrow().dirty)
+        {
+            self.open.remove(place);
+        }
+        let file = Rc::new(RefCell::new(file));
+        self.open.push((id, Rc::clone(&file)));
+        file
+    }
+
+    fn forget(&mut self, id: SegmentId) {
+        self.open.retain(|(other, _)| *other != id);
+        self.known.retain(|other| *other != id);
+    }
+}
+
+impl<D: Folder> FileStorage<D> {
+    /// Opens the storage in a folder, or makes a new one.
+    ///
+    /// # Errors
+    /// `Corrupt` if the journal is damaged; errors of the folder.
+    pub async fn open(folder: D) -> Result<Self> {
+        Self::open_with(folder, TURN_BYTES).await
+    }
+
+    /// The same, with turns of the journal at so many bytes.
+    ///
+    /// # Errors
+    /// As for [`FileStorage::open`].
+    pub async fn open_with(folder: D, turn_bytes: u64) -> Result<Self> {
+        let files = [folder.open(JOURNAL[0]).await?, folder.open(JOURNAL[1]).await?];
+        let (mut state, mut dropped) = (State::default(), Vec::new());
+        let journal = Journal::open(files, |kind, start, body| {
+            match kind {
+                Kind::State => state = State::decode(body, start)?,
+                Kind::Commit => {
+                    let change = Change::decode(body, start)?;
+                    dropped.extend_from_slice(&change.drop_segments);
+                    state.apply(change);
+                }
+            }
+            Ok(())
+        })?;
+        let mut known: Vec<SegmentId> = Vec::new();
+        for name in folder.list().await? {
+            let number = name.strip_prefix(SEGMENT).and_then(|number| u64::from_str_radix(number, 16).ok());
+            known.extend(number.map(SegmentId));
+        }
+        sort_by(&mut known, SegmentId::cmp);
+        let store = Store {
+            folder,
+            turn_bytes,
+            journal: RefCell::new(journal),
+            state: RefCell::new(state),
+            segments: RefCell::new(Segments { known, open: Vec::new(), are_new: true }),
+            opening: Mutex::new(()),
+            broken: RefCell::default(),
+        };
+        if store.journal.borrow().is_new() {
+            store.turn()?;
+        } else {
+            // What readers see from now on must not be lost with the power later.
+            store.flush_journal()?;
+        }
+        // The process may have died between a commit and its deletions.
+        store.remove(&dropped).await?;
+        Ok(Self { store: Rc::new(store), closed: Cell::new(false) })
+    }
+
+    fn store(&self) -> Result<&Store<D>> {
+        if self.closed.get() {
+            return Err(closed());
+        }
+        match &*self.store.broken.borrow() {
+            Some(error) => Err(error.clone()),
+            None => Ok(&self.store),
+        }
+    }
+}
+
+impl<D: Folder> Clone for FileStorage<D> {
+    /// Another handle to the same storage. It is open, even if this one is closed.
+    fn clone(&self) -> Self {
+        Self { store: Rc::clone(&self.store), closed: Cell::new(false) }
+    }
+}
+
+impl<D: Folder> Store<D> {
+    /// Ends the storage: nobody knows any more what the device has.
+    fn break_off(&self, error: Error) -> Error {
+        let told = format!("the files cannot be trusted any more, open the instance again: {error}");
+        self.broken.replace(Some(Error::new(Code::Unavailable, told)));
+        error
+    }
+
+    fn failed(&self, Failure { error, doubtful }: Failure) -> Error {
+        if doubtful { self.break_off(error) } else { error }
+    }
+
+    /// Gives a flush that failed back as an end of the storage.
+    fn flushed(&self, flushed: Result<()>) -> Result<()> {
+        flushed.map_err(|error| self.break_off(error))
+    }
+
+    /// Moves the state to the other file of the journal.
+    fn turn(&self) -> Result<()> {
+        let (mut journal, mut state) = (self.journal.borrow_mut(), self.state.borrow_mut());
+        let mut frame = frame();
+        let places = state.encode(&mut frame, |place| journal.read(place.at, place.length as usize))?;
+        journal.turn(&mut frame).map_err(|failure| self.failed(failure))?;
+        state.log = places;
+        drop((journal, state));
+        self.flush_names()
+    }
+
+    /// Waits until the device has the names of all files.
+    fn flush_names(&self) -> Result<()> {
+        if self.segments.borrow().are_new {
+            self.flushed(self.folder.flush_names())?;
+            self.segments.borrow_mut().are_new = false;
+        }
+        Ok(())
+    }
+
+    /// Begins a turn if the journal has grown. Without room for it, the journal grows on.
+    fn turn_if_due(&self) -> Result<()> {
+        let (commits, state) = self.journal.borrow().weights();
+        if commits < self.turn_bytes.max(state) {
+            return Ok(());
+        }
+        match self.turn() {
+            Err(error) if self.broken.borrow().is_some() => Err(error),
+            Err(error) => {
+                log::warn!("the journal goes on in the same file: {error}");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Waits until the device has all segments.
+    fn flush_segments(&self) -> Result<()> {
+        let files: Vec<_> = self.segments.borrow().open.iter().map(|(_, file)| Rc::clone(file)).collect();
+        for file in files {
+            self.flushed(file.borrow_mut().flush())?;
+        }
+        self.flush_names()
+    }
+
+    fn commit(&self, commit: &Commit) -> Result<()> {
+        self.state.borrow().check(commit)?;
+        if commit.manifest.is_some() {
+            self.flush_segments()?;
+        }
+        self.turn_if_due()?;
+        let mut frame = frame();
+        Change::encode(commit, &mut frame);
+        let start = self.journal.borrow_mut().append(&mut frame).map_err(|failure| self.failed(failure))?;
+        let change = Change::decode(frame.get(HEAD..).unwrap_or_default(), start)?;
+        self.state.borrow_mut().apply(change);
+        if commit.durability == Durability::Strict {
+            self.flush_journal()?;
+        }
+        Ok(())
+    }
+
+    fn flush_journal(&self) -> Result<()> {
+        let flushed = self.journal.borrow_mut().flush();
+        self.flushed(flushed)
+    }
+
+    /// The file of a segment, which is opened if it is not.
+    async fn file(&self, id: SegmentId, creates: bool) -> Result<Option<Rc<RefCell<SegmentFile<D::File>>>>> {
+        if let Some(file) = self.segments.borrow_mut().take_open(id) {
+            return Ok(Some(file));
+        }
+        let _turn = self.opening.lock().await;
+        let is_known = {
+            let mut segments = self.segments.borrow_mut();
+            if let Some(file) = segments.take_open(id) {
+                return Ok(Some(file));
+            }
+            segments.known.binary_search(&id)
+        };
+        if is_known.is_err() && !creates {
+            return Ok(None);
+        }
+        let file = SegmentFile::open(self.folder.open(&file_name(id)).await?, id)?;
+        let mut segments = self.segments.borrow_mut();
+        if let Err(place) = segments.known.binary_search(&id) {
+            segments.known.insert(place, id);
+            segments.are_new = true;
+        }
+        Ok(Some(segments.add_open(id, file)))
+    }
+
+    /// Deletes the files of segments.
+    async fn remove(&self, segments: &[SegmentId]) -> Result<()> {
+        if segments.is_empty() {
+            return Ok(());
+        }
+        // A manifest that the device has may name them, until it has the next one.
+        self.flush_journal()?;
+        let _turn = self.opening.lock().await;
+        for id in segments {
+            if self.segments.borrow().known.binary_search(id).is_ok() {
+                self.segments.borrow_mut().open.retain(|(other, _)| other != id);
+                self.folder.remove(&file_name(*id)).await?;
+                self.segments.borrow_mut().forget(*id);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let (journal, state) = (self.journal.borrow(), self.state.borrow());
+        let read = |place: &LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
+        state.log_from(from).iter().map(read).collect()
+    }
+}
+
+impl<D: Folder> Storage for FileStorage<D> {
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        let store = self.store()?;
+        let manifests: Vec<_> = store.state.borrow().manifests.iter().rev().cloned().collect();
+        let log = store.read_log(from(&manifests)?)?;
+        Ok(Loaded { manifests, log })
+    }
+
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        self.store()?.read_log(from)
+    }
+
+    fn newest_log(&self) -> Option<LogNumber> {
+        self.store.state.borrow().log.last().map(|place| place.number)
+    }
+
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
+        let store = self.store()?;
+        let mut found = Vec::with_capacity(blocks.len());
+        for id in blocks {
+            let file = store.file(id.segment, false).await?;
+            found.push(file.map_or(Ok(None), |file| file.borrow().read(id.block))?);
+        }
+        Ok(found)
+    }
+
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
+        check_stage(&blocks)?;
+        let store = self.store()?;
+        let Some(file) = store.file(segment, true).await? else { return Ok(()) };
+        // The wait may have ended the storage.
+        self.store()?;
+        file.borrow_mut().store(&blocks)?;
+        if durability == Durability::Strict {
+            store.flushed(file.borrow_mut().flush())?;
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        let store = self.store()?;
+        store.commit(&commit)?;
+        if let Err(error) = store.remove(&commit.drop_segments).await {
+            log::warn!("dropped segments could not be deleted: {error}");
+        }
+        Ok(())
+    }
+
+    async fn list_segments(&self) -> Result<Vec<SegmentId>> {
+        let segments = self.store()?.segments.borrow();
+        // A file may have been created for blocks that did not fit. The next opening lists it, and it is deleted.
+        let is_empty = |id| segments.open.iter().any(|(other, file)| *other == id && file.borrow().is_empty());
+        Ok(segments.known.iter().copied().filter(|id| !is_empty(*id)).collect())
+    }
+
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        self.store()?.remove(segments).await
+    }
+
+    async fn close(&self) {
+        if self.closed.replace(true) {
+            return;
+        }
+        if self.store.broken.borrow().is_none() {
+            let flushed = self.store.flush_segments().and_then(|()| self.store.flush_journal());
+            if let Err(error) = flushed {
+                log::warn!("the files could not be flushed at the end: {error}");
+            }
+        }
+    }
+}
+
+impl<D: Folder> Drop for Store<D> {
+    fn drop(&mut self) {
+        self.folder.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;
