@@ -47,8 +47,8 @@ pub(super) struct Opened {
 impl Engine {
     /// Opens an instance. `granted` is a promise of `{ held }`. `held` tells whether the caller has the instance's lock, also
     /// later. The engine writes nothing of the instance before. `existed` is asked for a promise of whether an instance that
-    /// is missing has existed. `folder` opens the folder of an instance in files. `on_end` gets the error that ends the engine when the data is deleted while open. `on_trouble`
-    /// gets each trouble that does not end it, and `null` when it is over.
+    /// is missing has existed. `folder` opens the folder of an instance in files. `on_end` gets the error that ends the engine
+    /// when the data is deleted while open. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,

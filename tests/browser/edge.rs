@@ -34,7 +34,8 @@ async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
 /// The result of an opening. `granted` tells whether it got the lock.
 async fn open_with(options: &str, granted: &JsValue) -> Result<JsValue, JsValue> {
     let nothing = || Function::new_no_args("");
-    answer(Engine::open(json(options), Promise::resolve(granted), nothing(), nothing(), nothing())).await
+    let granted = Promise::resolve(granted);
+    answer(Engine::open(json(options), granted, nothing(), nothing(), nothing(), nothing())).await
 }
 
 /// An engine and a session of it.
