@@ -357,7 +357,7 @@ test("wrong options are refused by name before anything is loaded", async () => 
   const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
   const open = (name: unknown, options?: unknown): Promise<unknown> => openOn(platform, name as string, options as OpenOptions);
   const wrong: [unknown, RegExp][] = [
-    [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, memory/], [{ worker: 1 }, /'worker' is a number/],
+    [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, files, memory/], [{ worker: 1 }, /'worker' is a number/],
     [{ create: "no" }, /'create' is a string/], [{ durability: "none" }, /'durability' is 'none'/], [{ cacheBytes: -1 }, /'cacheBytes' is -1/], [{ memtableBytes: 0.5 }, /'memtableBytes' is 0.5/], [{ reserveBytes: -1 }, /'reserveBytes' is -1/],
     [{ kind: "fast" }, /'kind' is 'fast'/], [{ limits: "none" }, /'limits' is 'none'/], [{ integers: "number" }, /'integers' is 'number'/], [{ quotas: { rows: 1 } }, /Unknown argument 'rows' in 'quotas'/],
     [{ quotas: { tables: "9" } }, /'quotas.tables' is a string/], [{ clock: 5 }, /'clock' is a number/], [{ clock: {} }, /'clock' has no 'now'/], [{ clock: { now: 1.5 } }, /'clock.now' is 1.5/],
