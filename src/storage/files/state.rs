@@ -8,6 +8,7 @@
 //!
 //! Counts, ids and numbers are varints, and bytes come behind their length as a varint.
 
+use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::format::wire::{Decoded, Reader, put_bytes, put_uv};
 use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, fenced};
@@ -132,10 +133,11 @@ impl State {
 
     /// Takes a commit in.
     pub(super) fn apply(&mut self, change: Change) {
-        for number in change.trim_log {
-            if let Ok(place) = self.find(number) {
-                self.log.remove(place);
-            }
+        let mut trimmed = change.trim_log;
+        if !trimmed.is_empty() {
+            // In one pass: a flush trims tens of thousands of records at the start of the log.
+            sort_by(&mut trimmed, LogNumber::cmp);
+            self.log.retain(|place| trimmed.binary_search(&place.number).is_err());
         }
         for place in change.log {
             match self.find(place.number) {
