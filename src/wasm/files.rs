@@ -82,7 +82,7 @@ fn open_folder(folder: Function) -> LocalFuture<Result<OpenFolder>> {
     Box::pin(async move {
         let folder = resolved(folder.call0(&JsValue::UNDEFINED)).await?.unchecked_into::<HostFolder>();
         let (kind, is_used) = (folder.kind(), folder.is_used());
-        let kind = kind.map(|kind| parse_kind(&kind)).transpose()?;
+        let kind = kind.map(|kind| parse_kind(&kind, "the folder of the instance")).transpose()?;
         Ok(OpenFolder { storage: Box::new(FileStorage::open(FilesOfHost(folder)).await?), kind, is_used })
     })
 }

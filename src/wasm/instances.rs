@@ -159,13 +159,13 @@ fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
 
 /// The kind that the list of instances has stored.
 fn kind_of(instance: &Instance) -> Result<InstanceKind> {
-    parse_kind(&instance.kind)
+    parse_kind(&instance.kind, "the list of instances")
 }
 
-/// A stored kind.
-pub(super) fn parse_kind(stored: &str) -> Result<InstanceKind> {
+/// A kind that `place` has stored.
+pub(super) fn parse_kind(stored: &str, place: &str) -> Result<InstanceKind> {
     let kind = InstanceKind::NAMES.into_iter().find(|(name, _)| *name == stored);
-    let unknown = || Error::corrupt("the list of instances", format_args!("unknown kind '{stored}'"));
+    let unknown = || Error::corrupt(place, format_args!("unknown kind '{stored}'"));
     kind.map(|(_, kind)| kind).ok_or_else(unknown)
 }
 

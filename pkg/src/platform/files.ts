@@ -9,8 +9,9 @@
  * ```
  */
 
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 import { TabStoreError } from "../errors.js";
@@ -169,16 +170,8 @@ class NodeFile implements HostFile {
   private descriptor: number;
 
   constructor(private readonly path: string, private readonly onClose: (file: NodeFile) => void) {
-    // Not "w+", which would empty it, and not "a+", which appends wherever it is told to write.
-    const create = (): number => {
-      try {
-        return openSync(path, "r+");
-      } catch (error) {
-        if (codeOf(error) !== "ENOENT") throw error;
-        return openSync(path, "wx+");
-      }
-    };
-    this.descriptor = create();
+    // No mode by name does this: "r+" creates no file, "w+" empties it, and "a+" writes at its end.
+    this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT);
   }
 
   private run<T>(call: (descriptor: number) => T): T {
@@ -310,6 +303,6 @@ function folderOf(path: string, name: string): string {
 
 /** See {@link HostFolders}. */
 export const folders: HostFolders = {
-  placeOf: (path, name) => [...new TextEncoder().encode(folderOf(path, name))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+  placeOf: (path, name) => Buffer.from(folderOf(path, name)).toString("hex"),
   open: (options) => tried(`The instance '${options.name}'`, () => new NodeFolder(folderOf(options.path!, options.name), options)),
 };

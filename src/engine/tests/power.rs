@@ -62,11 +62,8 @@ fn with_strict_durability_a_power_cut_loses_nothing_that_was_answered() {
 /// without strict durability, only the process may die.
 #[test]
 fn on_files_a_death_at_any_call_loses_nothing_that_was_answered() {
-    let mut state = 7u64;
-    let mut random = move |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) % below
-    };
+    let chance = SimEnv::shuffled(NOW, 7);
+    let mut random = |below: u64| chance.random() % below;
     for (durability, loses_power) in [(Durability::Strict, true), (Durability::Relaxed, false)] {
         let options = Options { durability, ..tiny() };
         let open = |device: &Device, env: &SimEnv| {

@@ -67,7 +67,7 @@ impl<F: File> Journal<F> {
     pub(super) fn open(files: [F; 2], mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>) -> Result<Self> {
         let mut newest: Option<(usize, Frame)> = None;
         for (place, file) in files.iter().enumerate() {
-            let first = read_frame(file, 0, 0, None)?.filter(|frame| frame.kind == Kind::State);
+            let first = read_frame(file, file.length()?, 0, 0, None)?.filter(|frame| frame.kind == Kind::State);
             if let Some(frame) = first
                 && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
             {
@@ -82,13 +82,14 @@ impl<F: File> Journal<F> {
             return Ok(Self { files, current: 1, generation: 0, last: 0, state_end: 0, end: 0, dirty: false });
         };
         let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
+        let length = files[current].length()?;
         let last = loop {
             replay(frame.kind, end + HEAD as u64, &frame.body)?;
             end += (HEAD + frame.body.len()) as u64;
             if state_end == 0 {
                 state_end = end;
             }
-            match read_frame(&files[current], end, frame.sum, Some(generation))? {
+            match read_frame(&files[current], length, end, frame.sum, Some(generation))? {
                 Some(next) => frame = next,
                 None => break frame.sum,
             }
@@ -204,9 +205,9 @@ fn seal(frame: &mut [u8], generation: u64, kind: Kind, before: u64) -> u64 {
     own
 }
 
-/// The whole frame at a place, if there is one of this generation behind a frame with this checksum.
-fn read_frame(file: &impl File, at: u64, before: u64, generation: Option<u64>) -> Result<Option<Frame>> {
-    let left = file.length()?.saturating_sub(at);
+/// The whole frame at a place of a file of this length, if there is one of this generation behind a frame with this checksum.
+fn read_frame(file: &impl File, length: u64, at: u64, before: u64, generation: Option<u64>) -> Result<Option<Frame>> {
+    let left = length.saturating_sub(at);
     if left < HEAD as u64 {
         return Ok(None);
     }

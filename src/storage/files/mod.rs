@@ -100,9 +100,8 @@ impl<F: File> Segments<F> {
         file
     }
 
-    fn forget(&mut self, id: SegmentId) {
+    fn close(&mut self, id: SegmentId) {
         self.open.retain(|(other, _)| *other != id);
-        self.known.retain(|other| *other != id);
     }
 }
 
@@ -296,9 +295,9 @@ impl<D: Folder> Store<D> {
         let _turn = self.opening.lock().await;
         for id in segments {
             if self.segments.borrow().known.binary_search(id).is_ok() {
-                self.segments.borrow_mut().open.retain(|(other, _)| other != id);
+                self.segments.borrow_mut().close(*id);
                 self.folder.remove(&file_name(*id)).await?;
-                self.segments.borrow_mut().forget(*id);
+                self.segments.borrow_mut().known.retain(|other| other != id);
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 use super::device::{Device, DeviceFolder, Random};
 use super::*;
+use crate::env::sim::SimEnv;
 use crate::storage::ManifestId;
 use crate::storage::contract::{self, Stores};
 use futures_util::FutureExt as _;
@@ -415,13 +416,8 @@ fn a_store_in_files_survives_deaths_and_losses_of_power() {
     let mut deaths = [0, 0];
     for durability in [Durability::Relaxed, Durability::Strict] {
         for seed in 0..10 * times {
-            let mut state = (seed + 1u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let mut random = |below: u64| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                (state >> 16) % below
-            };
+            let chance = SimEnv::shuffled(0, seed + 1);
+            let mut random = |below: u64| chance.random() % below;
             let device = Device::default();
             let storage = Some(open(&device).unwrap());
             let mut life = Life {
