@@ -406,7 +406,7 @@ async fn w3_a_wrong_option_is_named_by_its_path() {
         (r#""quotas":5"#, "quotas", "5", "an object"),
         (r#""prices":{"onDemand":{"read":-0.5}}"#, "prices.onDemand.read", "-0.5", "a number of at least 0"),
         (r#""kind":"fast""#, "kind", "'fast'", "high-performance or capacity"),
-        (r#""storage":"disk""#, "storage", "'disk'", "indexeddb or memory"),
+        (r#""storage":"disk""#, "storage", "'disk'", "indexeddb or memory or files"),
         (r#""durability":"none""#, "durability", "'none'", "relaxed or strict"),
         (r#""limits":"none""#, "limits", "'none'", "document or sdk"),
     ];
