@@ -5,7 +5,7 @@ import { readClock } from "./clock.js";
 import { checkArguments } from "./codec/check.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { invalid, local } from "./errors.js";
-import type { EngineOptions } from "./host/host.js";
+import type { EngineOptions, StorageKind } from "./host/host.js";
 import type { Platform } from "./platform/platform.js";
 import { BackOff } from "./retry.js";
 import type { OpenOptions } from "./types.js";
@@ -99,16 +99,16 @@ function isWorkerOfFirefox(): boolean {
   return "WorkerGlobalScope" in globalThis && /\bGecko\/\d/.test(navigator.userAgent);
 }
 
-/** Checks where the data is to be. */
-function placeOf({ folders }: Platform, { name, storage, path }: EngineOptions): string {
+/** Checks the folder of the data, and makes it absolute. */
+function pathOf({ folders }: Platform, storage: StorageKind, path: unknown): string | undefined {
   if (path !== undefined && typeof path !== "string") throw invalid(`The argument 'path' is ${kindOf(path)}; it must be a string.`);
   if (storage !== "files") {
     if (path !== undefined) throw invalid("The argument 'path' is the folder of storage: \"files\", which is not asked for.");
-    return name;
+    return undefined;
   }
   if (folders === undefined) throw local("Unavailable", "The argument 'storage' is \"files\", which this host does not have: it is for Node and Deno.");
   if (path === undefined || path === "") throw invalid("The argument 'path' is missing: it is the folder in which the instances of storage: \"files\" lie.");
-  return `files/${folders.placeOf(path, name)}`;
+  return folders.absolute(path);
 }
 
 /** Checks the options of an opening. */
@@ -126,11 +126,12 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
   if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
   const storage = oneOf(options.storage, "storage", ["indexeddb", "files", "memory"]);
+  const path = pathOf(platform, storage, options.path);
   const noted = Object.create(null) as Record<string, unknown>;
   const engine: EngineOptions = {
     name,
     storage,
-    path: options.path,
+    path,
     create: (flag(options.create, "create") ?? true) && options.salvage !== true,
     salvage: flag(options.salvage, "salvage") ?? false,
     lost: oneOf(options.lost, "lost", ["refuse", "recreate"]),
@@ -159,7 +160,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   }
   if (wanted !== undefined) own.worker = wanted;
   return {
-    engine, given: own, place: placeOf(platform, engine),
+    engine, given: own, place: path === undefined ? name : `files/${platform.folders!.placeOf(path, name)}`,
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",

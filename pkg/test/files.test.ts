@@ -97,21 +97,43 @@ test("a second opening in this process shares the engine, also by another name o
   await elsewhere.close();
 });
 
+test("the folder is the one that the path named when it was given", { skip }, async (t) => {
+  const folder = newFolder(t);
+  const before = process.cwd();
+  t.after(() => process.chdir(before));
+  const { open } = await load();
+  process.chdir(folder);
+  const opening = open("demo", { storage: "files", path: "below" });
+  process.chdir(os.tmpdir());
+  const db = await opening;
+  assert.ok(existsSync(path.join(folder, "below/demo/instance.json")));
+  await db.close();
+});
+
 test("Busy: another process is refused while one has the instance; the lock of a dead one is taken over", { skip }, async (t) => {
   const folder = newFolder(t);
   const { child, lines } = other(t, folder, `tell("open"); setInterval(() => {}, 1000);`);
   assert.equal((await lines.next()).value, "open");
   await assert.rejects(openIn(folder), code("Busy", /demo.*another process/));
   await killed(child);
-  assert.ok(existsSync(path.join(folder, "demo/lock")), "the dead one has left it");
+  const locks = (): string[] => readdirSync(path.join(folder, "demo")).filter((name) => /^(lock|held)-/.test(name));
+  assert.equal(locks().length, 2, "the dead one has left them");
   const db = await openIn(folder);
   const refused = other(t, folder, `tell("open");`);
   assert.equal((await refused.lines.next()).value, "Busy");
   await db.close();
+  assert.deepEqual(locks(), []);
+
+  // One that only asks is waited for a while.
+  const asks = path.join(folder, "demo", `lock-${process.pid}--0123`);
+  writeFileSync(asks, "");
+  await assert.rejects(openIn(folder), code("Busy", /demo/));
+  assert.deepEqual(locks(), [path.basename(asks)], "whoever is refused leaves nothing");
+  rmSync(asks);
 
   // The number of a dead process may be that of a live one: it has started at another time.
-  const boot = existsSync("/proc/sys/kernel/random/boot_id") ? readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() : undefined;
-  if (boot !== undefined) writeFileSync(path.join(folder, "demo/lock"), `${process.pid} ${boot}/1 0123`);
+  const boot = existsSync("/proc/sys/kernel/random/boot_id") ? readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim().replaceAll("-", "") : undefined;
+  if (boot !== undefined) writeFileSync(path.join(folder, `demo/lock-${process.pid}-${boot}.1-0123`), "");
   await (await openIn(folder)).close();
 });
 
@@ -216,6 +238,19 @@ test("DataLost, Corrupt: files that are gone or damaged are told", { skip }, asy
   const back = await openIn(folder);
   assert.equal((await values(back)).size, 100);
   await back.close();
+
+  // In the middle, where the device had it: nothing is deleted or written, and a salvage has what else is there.
+  const middle = Buffer.from(journal);
+  middle[journal.length >> 1]! ^= 1;
+  writeFileSync(path.join(files, "journal-0"), middle);
+  const before = readdirSync(files);
+  await assert.rejects(openIn(folder), code("Corrupt", /the journal.*not what was stored/));
+  assert.deepEqual(readdirSync(files), before);
+  const salvaged = await openIn(folder, { salvage: true });
+  assert.ok((await values(salvaged)).size >= 90);
+  await salvaged.close();
+  assert.deepEqual(readFileSync(path.join(files, "journal-0")), middle);
+  writeFileSync(path.join(files, "journal-0"), journal);
 
   rmSync(path.join(files, "journal-0"));
   rmSync(path.join(files, "journal-1"), { force: true });

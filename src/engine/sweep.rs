@@ -72,6 +72,11 @@ impl<S: Storage> Engine<S> {
         let orphans: Vec<SegmentId> = {
             let view = self.view.borrow();
             let live = view.version.segments();
+            if live.keys().any(|id| stored.binary_search(id).is_err()) {
+                // This may be an older version than the newest one, whose records are damaged.
+                log::warn!("no segments are deleted, because some are missing");
+                return Ok(());
+            }
             // Segments of this leader carry its epoch; it deletes them itself.
             let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
             let older = older.filter(|id| !reserve.contains(id));

@@ -223,6 +223,38 @@ fn compaction_gives_the_space_of_what_it_replaced_back_at_once() {
     assert_eq!(stored, engine.metrics().segments);
 }
 
+/// Q: an opening that misses segments may have an older version than the newest one, so it deletes none; with all of them it
+/// deletes what nobody refers to.
+#[test]
+fn unknown_segments_stay_while_known_ones_are_missing() {
+    use crate::storage::Storage as _;
+    for is_missing in [false, true] {
+        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        let engine = open(&env, &storage, &tiny());
+        env.run(async {
+            for i in 0..100 {
+                write(&engine, &format!("k{i:03}"), ChangeKind::Put, 1, &[put("x", 1, i)]).await;
+            }
+            engine.flush().await.expect("flushed");
+            engine.close().await;
+        });
+        let image = storage.image();
+        let unknown = crate::storage::SegmentId(999);
+        env.run(async {
+            let known = image.list_segments().await.expect("listed");
+            image.stage(unknown, vec![(0, vec![1].into())], crate::storage::Durability::Relaxed).await.expect("staged");
+            if is_missing {
+                image.delete_segments(&known[..1]).await.expect("deleted");
+            }
+        });
+        let again = open(&env, &image, &tiny());
+        env.run_until_idle();
+        let listed = env.run(image.list_segments()).expect("listed");
+        assert_eq!(listed.contains(&unknown), is_missing);
+        env.run(again.close());
+    }
+}
+
 /// A row as the plain model keeps it: every cell ever put and not deleted.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ModelRow {

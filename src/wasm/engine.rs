@@ -148,7 +148,7 @@ impl Opened {
             env.load(Module::Occasional).await?;
             (AnyStorage::memory(MemoryStorage::new()), options.new_instance().kind())
         } else if options.is_in_files() {
-            let folder = files::open(folder).await?;
+            let folder = files::open(folder, options.salvages()).await?;
             is_used = folder.is_used;
             (AnyStorage::Other(folder.storage), folder.kind.unwrap_or(options.new_instance().kind()))
         } else {

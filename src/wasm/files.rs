@@ -71,19 +71,21 @@ pub(super) struct OpenFolder {
 }
 
 /// Opens the storage in the folder that `folder` opens. It must be called once at a time.
-pub(super) async fn open(folder: &Function) -> Result<OpenFolder> {
+pub(super) async fn open(folder: &Function, salvages: bool) -> Result<OpenFolder> {
     load(Module::Files).await?;
-    open_folder(folder.clone()).await
+    open_folder(folder.clone(), salvages).await
 }
 
 /// A gate of [`Module::Files`].
 #[inline(never)]
-fn open_folder(folder: Function) -> LocalFuture<Result<OpenFolder>> {
+fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolder>> {
     Box::pin(async move {
         let folder = resolved(folder.call0(&JsValue::UNDEFINED)).await?.unchecked_into::<HostFolder>();
         let (kind, is_used) = (folder.kind(), folder.is_used());
         let kind = kind.map(|kind| parse_kind(&kind, "the folder of the instance")).transpose()?;
-        Ok(OpenFolder { storage: Box::new(FileStorage::open(FilesOfHost(folder)).await?), kind, is_used })
+        let folder = FilesOfHost(folder);
+        let storage = if salvages { FileStorage::salvage(folder).await? } else { FileStorage::open(folder).await? };
+        Ok(OpenFolder { storage: Box::new(storage), kind, is_used })
     })
 }
 

@@ -39,7 +39,9 @@ export interface HostFolder {
 
 /** Gives folders of instances. */
 export interface HostFolders {
-  /** A name for the place of an instance, the same for all names of that place. It has no upper case. */
+  /** A path that no longer depends on the current folder of the process. */
+  absolute(path: string): string;
+  /** A name for the place of an instance, the same for all absolute paths of that place. It has no upper case. */
   placeOf(path: string, name: string): string;
   /**
    * Opens the folder of an instance.

@@ -3,7 +3,7 @@
  *
  * ```text
  * instance.json           its name, its kind, when it was created, and whether an engine has opened it
- * lock                    the process that has it: its number, and when it started
+ * lock-…, held-…          the process that has it: see `takeLock`
  * journal-0, journal-1    the log and the manifests
  * segment-<number>        a segment
  * ```
@@ -11,7 +11,7 @@
 
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 import { TabStoreError } from "../errors.js";
@@ -27,11 +27,14 @@ interface Instance {
 }
 
 const INSTANCE = "instance.json";
-const LOCK = "lock";
+/** A process that has the instance, or asks for it: this, its number, when it started, and a random text, with "-" between. */
+const LOCK = "lock-";
+/** This and the random text: that process has it. */
+const HELD = "held-";
 /** Windows opens no folder, and writes names at once. */
 const flushesFolders = (): boolean => process.platform !== "win32";
-/** So often a lock is asked for that others release or take over meanwhile. */
-const ATTEMPTS = 8;
+/** So often a lock is asked for while others ask too. */
+const ATTEMPTS = 50;
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | null)?.code;
@@ -86,7 +89,7 @@ function startOf(pid: number): string | undefined {
     const ticks = fields[19];
     // Its parent has not asked for its end yet.
     if (fields[0] === "Z" || fields[0] === "X") return undefined;
-    return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}/${ticks}`;
+    return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim().replaceAll("-", "")}.${ticks}`;
   } catch {
     return "";
   }
@@ -94,14 +97,14 @@ function startOf(pid: number): string | undefined {
 
 /** Whether the process that a lock names lives. */
 function isHeld(lock: string): boolean {
-  const [number, start] = lock.split(" ");
+  const [, number, start] = lock.split("-");
   const pid = Number(number);
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // It lives, and belongs to another user.
-    if (codeOf(error) !== "EPERM") return false;
+    // Any other error, such as that of a process of another user, says nothing of its end.
+    if (codeOf(error) === "ESRCH") return false;
   }
   const now = startOf(pid);
   return now !== undefined && (now === "" || start === "" || now === start);
@@ -117,52 +120,43 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Runs a call; returns whether it did not fail with this code. */
-function unless(code: string, run: () => void): boolean {
-  try {
-    run();
-    return true;
-  } catch (error) {
-    if (codeOf(error) === code) return false;
-    throw error;
-  }
-}
-
 /**
- * Takes the lock of a folder, also from a process that is dead. The file appears whole, by a link, so nobody reads a part of it.
- * Returns what gives it back.
+ * Takes the lock of a folder, also from a process that is dead. Returns what gives it back.
+ *
+ * Each attempt makes a file of its own and then looks for others. Of two that overlap, the later one sees the earlier one's, so at
+ * most one of them goes on. No name is used twice: a file that names a dead process is nobody's, and whoever sees it deletes it.
+ * The files are empty, since a full disk takes names longer than bytes.
  */
 function takeLock(folder: string, name: string): () => void {
-  const file = join(folder, LOCK);
   const token = randomBytes(8).toString("hex");
-  const text = `${process.pid} ${startOf(process.pid) ?? ""} ${token}`;
-  const own = `${file}.${token}`;
-  const busy = (): TabStoreError => failure("Busy", `The instance '${name}' in ${folder} is open already, in another process or thread. Close it there first.`);
-  const descriptor = openSync(own, "wx");
-  try {
-    writeSync(descriptor, text);
-    closeSync(descriptor);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      if (unless("EEXIST", () => linkSync(own, file))) {
-        return () => {
-          if (textOf(file) === text) rmSync(file, { force: true });
-        };
+  const own = `${LOCK}${process.pid}-${startOf(process.pid) ?? ""}-${token}`;
+  const make = (file: string): void => closeSync(openSync(join(folder, file), "wx"));
+  const forget = (file: string): void => rmSync(join(folder, file), { force: true });
+  const held = (lock: string): string => `${HELD}${lock.slice(lock.lastIndexOf("-") + 1)}`;
+  let other = "";
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    make(own);
+    try {
+      const names = readdirSync(folder);
+      const locks = names.filter((file) => file.startsWith(LOCK) && file !== own);
+      const live = locks.filter(isHeld);
+      if (live.length === 0) {
+        for (const dead of locks) [dead, held(dead)].forEach(forget);
+        make(held(own));
+        return () => [held(own), own].forEach(forget);
       }
-      const held = textOf(file);
-      if (held === undefined) continue;
-      if (isHeld(held)) throw busy();
-      // Whoever moves the dead lock away may take its place. If it was another one's new lock, it goes back.
-      const moved = `${own}.dead`;
-      if (!unless("ENOENT", () => renameSync(file, moved))) continue;
-      const isDead = textOf(moved) === held;
-      if (!isDead) unless("EEXIST", () => linkSync(moved, file));
-      unlinkSync(moved);
-      if (!isDead) throw busy();
+      other = live.find((lock) => names.includes(held(lock))) ?? "";
+    } catch (error) {
+      [held(own), own].forEach(forget);
+      throw error;
     }
-    throw busy();
-  } finally {
-    unlinkSync(own);
+    forget(own);
+    if (other !== "") break;
+    // All of them only ask for it: whoever asks alone has it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + randomBytes(1)[0]! / 16);
   }
+  const where = other === "" ? "" : ` The file ${other} says so; a thread that was ended leaves one, and its process has to end too.`;
+  throw failure("Busy", `The instance '${name}' in ${folder} is open already, in another process or thread. Close it there first.${where}`);
 }
 
 /** An open file. After its end, each call fails. */
@@ -216,7 +210,9 @@ class NodeFolder implements HostFolder {
   constructor(private readonly path: string, { name, kind, create }: EngineOptions) {
     const file = join(path, INSTANCE);
     if (!create && !existsSync(file)) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
-    if (mkdirSync(path, { recursive: true }) !== undefined) flushFolder(dirname(path));
+    const first = mkdirSync(path, { recursive: true });
+    // Each new folder is a name in the one above.
+    if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) flushFolder(dirname(made));
     this.unlock = takeLock(path, name);
     try {
       const stored = textOf(file);
@@ -287,9 +283,9 @@ function parsed(file: string, text: string): Instance {
   throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written.`);
 }
 
-/** The folder of an instance below a path. */
+/** The folder of an instance below an absolute path. */
 function folderOf(path: string, name: string): string {
-  let parent = resolve(path);
+  let parent = path;
   // One place may have several names. What does not exist yet has only one.
   for (let above = parent, below = ""; ; below = join(basename(above), below), above = dirname(above)) {
     if (existsSync(above)) {
@@ -303,6 +299,7 @@ function folderOf(path: string, name: string): string {
 
 /** See {@link HostFolders}. */
 export const folders: HostFolders = {
-  placeOf: (path, name) => Buffer.from(folderOf(path, name)).toString("hex"),
+  absolute: (path) => tried(`The folder '${path}'`, () => resolve(path)),
+  placeOf: (path, name) => tried(`The instance '${name}'`, () => Buffer.from(folderOf(path, name)).toString("hex")),
   open: (options) => tried(`The instance '${options.name}'`, () => new NodeFolder(folderOf(options.path!, options.name), options)),
 };

@@ -68,7 +68,7 @@ fn on_files_a_death_at_any_call_loses_nothing_that_was_answered() {
         let options = Options { durability, ..tiny() };
         let open = |device: &Device, env: &SimEnv| {
             env.run(async {
-                let storage = FileStorage::open_with(device.folder(), 20_000).await?;
+                let storage = FileStorage::open_with(device.folder(), 20_000, false).await?;
                 Engine::open(storage, Rc::new(env.clone()), options.clone()).await
             })
         };

@@ -5,11 +5,16 @@
 //! newer one of the two is complete by itself.
 //!
 //! ```text
-//! frame   checksum u64 · generation u64 · length u32 · kind u8: 1 state, 2 commit · 3 zeros · body
+//! frame   checksum u64 · checksum of the frame before u64 · generation u64 · flushed u64 · length u32
+//!         · kind u8: 1 state, 2 commit, 3 mark · 3 zeros · body
 //! ```
 //!
-//! The generation grows with each turn. The checksum is the xxh3-64 of all that follows it, seeded with the checksum of the
-//! frame before, or with 0. So a frame that was torn, or is left from an earlier turn, ends the journal.
+//! The generation grows with each turn. The checksum is the xxh3-64 of all that follows it, seeded with the place of the
+//! frame. A frame that was torn, or is left from an earlier turn, or does not follow the one before, ends the journal.
+//!
+//! Flushed is the end of what the device had when the frame was written. So if a whole frame lies behind such an end and
+//! says that the device had more, a commit is damaged, and not torn: that is reported. A mark has no body, and says only
+//! this; a close writes one.
 //!
 //! A turn is flushed before anything else is written: its file has to survive a loss of power before the other one is
 //! overwritten. Then the older file is marked as outdated. So damage at the start of the newer file is reported, and does
@@ -21,10 +26,14 @@ use crate::format::wire::Reader;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The bytes of a frame before its body, and of the checksum at their start.
-pub(super) const HEAD: usize = 24;
+pub(super) const HEAD: usize = 40;
 const SUM: usize = 8;
 /// The bytes of the first file after the first turn: an empty state has two counts.
 const FIRST: u64 = HEAD as u64 + 2;
+/// The place of the generation in a frame.
+const GENERATION: usize = 16;
+/// So many bytes are looked through at once.
+const WINDOW: usize = 64 << 10;
 
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +42,15 @@ pub(super) enum Kind {
     State = 1,
     /// A commit.
     Commit = 2,
+    /// How much is flushed.
+    Mark = 3,
 }
 
 /// A frame that was read.
 struct Frame {
+    before: u64,
     generation: u64,
+    flushed: u64,
     kind: Kind,
     body: Vec<u8>,
     sum: u64,
@@ -56,18 +69,26 @@ pub(super) struct Journal<F> {
     end: u64,
     /// Whether a frame was written since the last flush.
     dirty: bool,
+    /// The end that was flushed last, and the one that the last frame tells.
+    flushed: u64,
+    told: u64,
 }
 
 impl<F: File> Journal<F> {
     /// Reads the journal in these files. `replay` gets each body, and its place in the file. Without one, `replay` is not
-    /// called, and the first turn begins.
+    /// called, and the first turn begins. A salvage leaves damaged commits out.
     ///
     /// # Errors
-    /// `Corrupt` if there are files and none of them is whole; errors of the files and of `replay`.
-    pub(super) fn open(files: [F; 2], mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>) -> Result<Self> {
+    /// `Corrupt` if there are files and none of them is whole, or if commits are damaged that the device had; errors of the
+    /// files and of `replay`.
+    pub(super) fn open(
+        files: [F; 2],
+        salvages: bool,
+        mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>,
+    ) -> Result<Self> {
         let mut newest: Option<(usize, Frame)> = None;
         for (place, file) in files.iter().enumerate() {
-            let first = read_frame(file, file.length()?, 0, 0, None)?.filter(|frame| frame.kind == Kind::State);
+            let first = read_frame(file, file.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
             if let Some(frame) = first
                 && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
             {
@@ -79,7 +100,17 @@ impl<F: File> Journal<F> {
             if files[0].length()? > FIRST || files[1].length()? > 0 {
                 return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
             }
-            return Ok(Self { files, current: 1, generation: 0, last: 0, state_end: 0, end: 0, dirty: false });
+            return Ok(Self {
+                files,
+                current: 1,
+                generation: 0,
+                last: 0,
+                state_end: 0,
+                end: 0,
+                dirty: false,
+                flushed: 0,
+                told: 0,
+            });
         };
         let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
         let length = files[current].length()?;
@@ -89,13 +120,22 @@ impl<F: File> Journal<F> {
             if state_end == 0 {
                 state_end = end;
             }
-            match read_frame(&files[current], length, end, frame.sum, Some(generation))? {
-                Some(next) => frame = next,
+            let next = read_frame(&files[current], length, end)?;
+            if let Some(next) = next.filter(|next| next.generation == generation && next.before == frame.sum) {
+                frame = next;
+                continue;
+            }
+            match find_later(&files[current], length, end, generation)? {
                 None => break frame.sum,
+                Some((at, next)) if salvages => (end, frame) = (at, next),
+                Some((at, _)) => {
+                    let damage = format_args!("commits from byte {end} to {at} are not what was stored");
+                    return Err(Error::corrupt("the journal", damage));
+                }
             }
         };
         // The process that wrote it may have died before it was flushed.
-        Ok(Self { files, current, generation, last, state_end, end, dirty: true })
+        Ok(Self { files, current, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
     }
 
     /// Whether it has no state yet.
@@ -119,7 +159,19 @@ impl<F: File> Journal<F> {
     /// # Errors
     /// Errors of the file. Nothing of the commit is stored then, unless [`Failure::doubtful`].
     pub(super) fn append(&mut self, frame: &mut [u8]) -> Result<u64, Failure> {
-        let sum = seal(frame, self.generation, Kind::Commit, self.last);
+        self.put(frame, Kind::Commit)
+    }
+
+    /// Says how much is flushed, unless the last frame says it.
+    ///
+    /// # Errors
+    /// As for [`Journal::append`].
+    pub(super) fn mark(&mut self) -> Result<(), Failure> {
+        if self.told < self.flushed { self.put(&mut [0; HEAD], Kind::Mark).map(drop) } else { Ok(()) }
+    }
+
+    fn put(&mut self, frame: &mut [u8], kind: Kind) -> Result<u64, Failure> {
+        let sum = seal(frame, self.end, kind, [self.last, self.generation, self.flushed]);
         let file = &self.files[self.current];
         if let Err(error) = write_all(file, self.end, frame) {
             // A part of it lies behind the end now.
@@ -130,7 +182,17 @@ impl<F: File> Journal<F> {
         self.end += frame.len() as u64;
         self.last = sum;
         self.dirty = true;
+        self.told = self.flushed;
         Ok(body)
+    }
+
+    /// Cuts the file off behind the end: whole frames may lie there, which a mark like an earlier one would lead to.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub(super) fn cut_off(&mut self) -> Result<()> {
+        let file = &self.files[self.current];
+        if file.length()? > self.end { file.set_length(self.end) } else { Ok(()) }
     }
 
     /// Waits until the device has all commits.
@@ -141,6 +203,7 @@ impl<F: File> Journal<F> {
         if self.dirty {
             self.files[self.current].flush()?;
             self.dirty = false;
+            self.flushed = self.end;
         }
         Ok(())
     }
@@ -151,7 +214,7 @@ impl<F: File> Journal<F> {
     /// Errors of the files. The journal goes on as before then, unless [`Failure::doubtful`].
     pub(super) fn turn(&mut self, frame: &mut [u8]) -> Result<(), Failure> {
         let (other, generation) = (1 - self.current, self.generation + 1);
-        let sum = seal(frame, generation, Kind::State, 0);
+        let sum = seal(frame, 0, Kind::State, [0, generation, 0]);
         let file = &self.files[other];
         let written = write_all(file, 0, frame).and_then(|()| file.flush());
         if let Err(error) = written {
@@ -165,6 +228,7 @@ impl<F: File> Journal<F> {
         self.end = frame.len() as u64;
         self.state_end = self.end;
         self.dirty = false;
+        (self.flushed, self.told) = (self.end, 0);
         if generation > 1 {
             // If this fails, the older file only stays readable.
             let _ = write_all(&self.files[older], 0, &[0; HEAD]);
@@ -191,22 +255,20 @@ pub(super) struct Failure {
     pub(super) doubtful: bool,
 }
 
-/// Fills the head of a frame in. Returns its checksum.
-fn seal(frame: &mut [u8], generation: u64, kind: Kind, before: u64) -> u64 {
+/// Fills the head of a frame in that goes to this place. `told` is the checksum of the frame before, the generation and the
+/// flushed end. Returns the checksum.
+fn seal(frame: &mut [u8], at: u64, kind: Kind, told: [u64; 3]) -> u64 {
     let length = frame.len().saturating_sub(HEAD) as u32;
     let Some((sum, rest)) = frame.split_at_mut_checked(SUM) else { return 0 };
-    for (place, byte) in
-        generation.to_le_bytes().into_iter().chain(length.to_le_bytes()).chain([kind as u8]).enumerate()
-    {
-        rest[place] = byte;
-    }
-    let own = xxh3_64_with_seed(rest, before);
+    let head = told.into_iter().flat_map(u64::to_le_bytes).chain(length.to_le_bytes()).chain([kind as u8]);
+    rest.iter_mut().zip(head).for_each(|(place, byte)| *place = byte);
+    let own = xxh3_64_with_seed(rest, at);
     sum.copy_from_slice(&own.to_le_bytes());
     own
 }
 
-/// The whole frame at a place of a file of this length, if there is one of this generation behind a frame with this checksum.
-fn read_frame(file: &impl File, length: u64, at: u64, before: u64, generation: Option<u64>) -> Result<Option<Frame>> {
+/// The whole frame at a place of a file of this length, if there is one.
+fn read_frame(file: &impl File, length: u64, at: u64) -> Result<Option<Frame>> {
     let left = length.saturating_sub(at);
     if left < HEAD as u64 {
         return Ok(None);
@@ -215,22 +277,48 @@ fn read_frame(file: &impl File, length: u64, at: u64, before: u64, generation: O
     read_exactly(file, at, &mut head)?;
     let broken = |damage| Error::corrupt("the journal", damage);
     let mut reader = Reader::new(&head);
-    let sum = reader.u64().map_err(broken)?;
-    let own = reader.u64().map_err(broken)?;
+    let mut number = || reader.u64().map_err(broken);
+    let (sum, before, generation, flushed) = (number()?, number()?, number()?, number()?);
     let length = reader.u32().map_err(broken)? as usize;
     let kind = match reader.u8().map_err(broken)? {
         1 => Kind::State,
         2 => Kind::Commit,
+        3 => Kind::Mark,
         _ => return Ok(None),
     };
-    if length as u64 > left - HEAD as u64 || generation.is_some_and(|generation| generation != own) {
+    if length as u64 > left - HEAD as u64 {
         return Ok(None);
     }
     let mut rest = head[SUM..].to_vec();
     rest.resize(HEAD - SUM + length, 0);
     read_exactly(file, at + HEAD as u64, &mut rest[HEAD - SUM..])?;
-    if xxh3_64_with_seed(&rest, before) != sum {
+    if xxh3_64_with_seed(&rest, at) != sum {
         return Ok(None);
     }
-    Ok(Some(Frame { generation: own, kind, body: rest.split_off(HEAD - SUM), sum }))
+    Ok(Some(Frame { before, generation, flushed, kind, body: rest.split_off(HEAD - SUM), sum }))
+}
+
+/// The first whole frame of this generation behind an end, if one there says that the device had more than that end.
+fn find_later(file: &impl File, length: u64, end: u64, generation: u64) -> Result<Option<(u64, Frame)>> {
+    let pattern = generation.to_le_bytes();
+    let mut window = vec![0; WINDOW];
+    let (mut first, mut start) = (None, end + 1);
+    while start + (HEAD as u64) <= length {
+        // Windows overlap by so much that each place is looked at in one of them.
+        let looked = window.len().min((length - start) as usize);
+        let window = &mut window[..looked];
+        read_exactly(file, start, window)?;
+        for place in (GENERATION..=looked - pattern.len()).filter(|place| window[*place..].starts_with(&pattern)) {
+            let at = start + (place - GENERATION) as u64;
+            let frame = read_frame(file, length, at)?;
+            let Some(frame) = frame.filter(|frame| frame.generation == generation) else { continue };
+            let proves = frame.flushed > end;
+            first.get_or_insert((at, frame));
+            if proves {
+                return Ok(first);
+            }
+        }
+        start += (looked - GENERATION - pattern.len() + 1) as u64;
+    }
+    Ok(None)
 }

@@ -51,6 +51,8 @@ pub struct FileStorage<D: Folder> {
 struct Store<D: Folder> {
     folder: D,
     turn_bytes: u64,
+    /// Whether it is only read.
+    salvages: bool,
     journal: RefCell<Journal<D::File>>,
     state: RefCell<State>,
     segments: RefCell<Segments<D::File>>,
@@ -111,19 +113,28 @@ impl<D: Folder> FileStorage<D> {
     /// # Errors
     /// `Corrupt` if the journal is damaged; errors of the folder.
     pub async fn open(folder: D) -> Result<Self> {
-        Self::open_with(folder, TURN_BYTES).await
+        Self::open_with(folder, TURN_BYTES, false).await
+    }
+
+    /// Opens it for a salvage: damaged commits are left out, and nothing is deleted.
+    ///
+    /// # Errors
+    /// `Corrupt` if not even a state is whole; errors of the folder.
+    pub async fn salvage(folder: D) -> Result<Self> {
+        Self::open_with(folder, TURN_BYTES, true).await
     }
 
     /// The same, with turns of the journal at so many bytes.
     ///
     /// # Errors
-    /// As for [`FileStorage::open`].
-    pub async fn open_with(folder: D, turn_bytes: u64) -> Result<Self> {
+    /// As for [`FileStorage::open`] and [`FileStorage::salvage`].
+    pub async fn open_with(folder: D, turn_bytes: u64, salvages: bool) -> Result<Self> {
         let files = [folder.open(JOURNAL[0]).await?, folder.open(JOURNAL[1]).await?];
         let (mut state, mut dropped) = (State::default(), Vec::new());
-        let journal = Journal::open(files, |kind, start, body| {
+        let journal = Journal::open(files, salvages, |kind, start, body| {
             match kind {
                 Kind::State => state = State::decode(body, start)?,
+                Kind::Mark => {}
                 Kind::Commit => {
                     let change = Change::decode(body, start)?;
                     dropped.extend_from_slice(&change.drop_segments);
@@ -141,6 +152,7 @@ impl<D: Folder> FileStorage<D> {
         let store = Store {
             folder,
             turn_bytes,
+            salvages,
             journal: RefCell::new(journal),
             state: RefCell::new(state),
             segments: RefCell::new(Segments { known, open: Vec::new(), are_new: true }),
@@ -150,11 +162,17 @@ impl<D: Folder> FileStorage<D> {
         if store.journal.borrow().is_new() {
             store.turn()?;
         } else {
+            if !salvages {
+                store.journal.borrow_mut().cut_off()?;
+            }
             // What readers see from now on must not be lost with the power later.
             store.flush_journal()?;
+            store.flush_names()?;
         }
-        // The process may have died between a commit and its deletions.
-        store.remove(&dropped).await?;
+        if !salvages {
+            // The process may have died between a commit and its deletions.
+            store.remove(&dropped).await?;
+        }
         Ok(Self { store: Rc::new(store), closed: Cell::new(false) })
     }
 
@@ -260,6 +278,17 @@ impl<D: Folder> Store<D> {
         self.flushed(flushed)
     }
 
+    /// Says how much is flushed. Without room for that, the next commit says it.
+    fn mark(&self) -> Result<()> {
+        if self.salvages {
+            return Ok(());
+        }
+        match self.journal.borrow_mut().mark() {
+            Err(failure) if failure.doubtful => Err(self.failed(failure)),
+            _ => Ok(()),
+        }
+    }
+
     /// The file of a segment, which is opened if it is not.
     async fn file(&self, id: SegmentId, creates: bool) -> Result<Option<Rc<RefCell<SegmentFile<D::File>>>>> {
         if let Some(file) = self.segments.borrow_mut().take_open(id) {
@@ -292,6 +321,8 @@ impl<D: Folder> Store<D> {
         }
         // A manifest that the device has may name them, until it has the next one.
         self.flush_journal()?;
+        // If that commit is damaged later, an opening must not take an older manifest.
+        self.mark()?;
         let _turn = self.opening.lock().await;
         for id in segments {
             if self.segments.borrow().known.binary_search(id).is_ok() {
@@ -374,7 +405,8 @@ impl<D: Folder> Storage for FileStorage<D> {
             return;
         }
         if self.store.broken.borrow().is_none() {
-            let flushed = self.store.flush_segments().and_then(|()| self.store.flush_journal());
+            let store = &self.store;
+            let flushed = store.flush_segments().and_then(|()| store.flush_journal()).and_then(|()| store.mark());
             if let Err(error) = flushed {
                 log::warn!("the files could not be flushed at the end: {error}");
             }

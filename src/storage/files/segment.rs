@@ -35,6 +35,8 @@ pub(super) struct SegmentFile<F> {
     /// Ascending by block.
     places: Vec<Place>,
     end: u64,
+    /// Whether there are bytes behind the end.
+    has_rest: bool,
     /// Whether a group was written since the last flush.
     pub(super) dirty: bool,
 }
@@ -49,11 +51,12 @@ impl<F: File> SegmentFile<F> {
     /// # Errors
     /// Errors of the file.
     pub(super) fn open(file: F, id: SegmentId) -> Result<Self> {
-        let mut segment = Self { file, id, places: Vec::new(), end: 0, dirty: false };
+        let mut segment = Self { file, id, places: Vec::new(), end: 0, has_rest: false, dirty: false };
         let length = segment.file.length()?;
         while let Some(end) = segment.read_group(length)? {
             segment.end = end;
         }
+        segment.has_rest = segment.end < length;
         Ok(segment)
     }
 
@@ -113,6 +116,11 @@ impl<F: File> SegmentFile<F> {
         if blocks.is_empty() {
             return Ok(());
         }
+        if self.has_rest {
+            // Whole groups may lie there, which a new one must not lead to.
+            self.file.set_length(self.end)?;
+            self.has_rest = false;
+        }
         let mut group = vec![0; SUM];
         group.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
         for (block, bytes) in blocks {
@@ -129,8 +137,7 @@ impl<F: File> SegmentFile<F> {
             group.extend_from_slice(bytes);
         }
         if let Err(error) = write_all(&self.file, self.end, &group) {
-            // If this fails too, the next group replaces what was written.
-            let _ = self.file.set_length(self.end);
+            self.has_rest = self.file.set_length(self.end).is_err();
             return Err(error);
         }
         self.dirty = true;

@@ -16,7 +16,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn open(device: &Device) -> Result<Files> {
-    now(Files::open_with(device.folder(), TURN))
+    now(Files::open_with(device.folder(), TURN, false))
 }
 
 #[derive(Default)]
@@ -119,6 +119,48 @@ fn a_journal_that_was_cut_off_ends_with_a_whole_commit() {
     }
     seen.dedup();
     assert_eq!(seen, [0, 1, 2, 3, 4]);
+}
+
+/// Q: damage of commits that the device had is told, whichever byte it is in, and changes nothing; a salvage has all others.
+#[test]
+fn damaged_commits_are_told_and_left_out_by_a_salvage() {
+    let device = filled(5);
+    let storage = open(&device).unwrap();
+    now(storage.close());
+    drop(storage);
+    // The state, five commits of the same length, and the mark of the close.
+    let (start, end) = (journal::HEAD + 2, device.files()[0].1.len() - journal::HEAD);
+    for at in start..end {
+        let device = device.image();
+        device.damage("journal-0", |bytes| bytes[at] ^= 1);
+        let files = device.files();
+        assert_eq!(open(&device).err().map(|error| error.code()), Some(Code::Corrupt), "byte {at}");
+        let salvaged = now(Files::open_with(device.folder(), TURN, true)).unwrap();
+        let damaged = 1 + ((at - start) * 5 / (end - start)) as u64;
+        assert_eq!(numbers(&salvaged), (1..=5).filter(|number| *number != damaged).collect::<Vec<_>>(), "byte {at}");
+        assert_eq!(device.files(), files);
+    }
+}
+
+/// What lies behind a group that is not whole does not come back when another group fills the place.
+#[test]
+fn groups_behind_a_torn_one_do_not_come_back() {
+    let device = Device::default();
+    let storage = open(&device).unwrap();
+    let stage = |storage: &Files, block: u32, byte: u8| {
+        now(storage.stage(SegmentId(1), vec![(block, vec![byte; 50].into())], Durability::Relaxed)).unwrap();
+    };
+    stage(&storage, 0, 1);
+    stage(&storage, 1, 2);
+    drop(storage);
+    device.damage("segment-1", |bytes| bytes[0] ^= 1);
+    let storage = open(&device).unwrap();
+    assert_eq!(now(storage.list_segments()).unwrap(), [SegmentId(1)], "its file is there");
+    stage(&storage, 0, 3);
+    drop(storage);
+    let ids = [0, 1].map(|block| BlockId { segment: SegmentId(1), block });
+    let found = now(open(&device).unwrap().get_blocks(&ids)).unwrap();
+    assert_eq!(found, [Some(vec![3; 50].into()), None]);
 }
 
 /// Frames of an earlier turn lie behind the end of the newer, shorter one.

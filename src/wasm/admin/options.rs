@@ -95,6 +95,11 @@ impl OpenOptions {
         self.storage == Some(StorageName::Files)
     }
 
+    /// Whether what is left of damaged data is opened.
+    pub(in crate::wasm) fn salvages(&self) -> bool {
+        self.salvage.unwrap_or(false)
+    }
+
     /// Whether a missing instance is created.
     pub(in crate::wasm) fn creates(&self) -> bool {
         self.create.unwrap_or(true)
