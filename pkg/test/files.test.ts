@@ -194,7 +194,7 @@ for (const durability of ["relaxed", "strict"] as const) {
         assert.equal(row.get("same"), row.get("value"));
       }
       for (const id of acknowledged) assert.equal(rows.get(id), `value ${id}`, `kill ${kill}: row ${id}`);
-      next = Math.max(next, ...rows.keys()) + 1;
+      for (const id of rows.keys()) next = Math.max(next, id + 1);
       await db.close();
     }
     assert.ok(acknowledged.size > 20 * times, `${acknowledged.size} writes`);
