@@ -56,6 +56,22 @@ test("R3: timers have their turn while a range is scanned, so that they can abor
   await db.close();
 });
 
+test("R3: timers have their turn in the middle of a page whose rows take long", { skip }, async () => {
+  const db = await filled();
+  const control = new AbortController();
+  setTimeout(() => control.abort(new Error("too long")), 1);
+  let seen = 0;
+  await assert.rejects(async () => {
+    for await (const _row of db.scan({ tableName: "t", signal: control.signal })) {
+      seen += 1;
+      for (const end = performance.now() + 0.2; performance.now() < end;);
+    }
+  }, /too long/);
+  // Together the rows of the page take a second.
+  assert.ok(seen < 2500, `${seen} rows before the timer`);
+  await db.close();
+});
+
 test("R3: a scan ends when the database closes, and so does a range that is being read", { skip }, async () => {
   for (const after of [1, 5000, 7000]) {
     const db = await filled();
@@ -155,6 +171,13 @@ test("R3: calls of a scan that are made at once get the rows in their order, and
     for (let count = 0; seen.at(-1) !== "end"; count++) seen.push(...await became(Array.from({ length: count % 4 + 1 }, () => mixed.next())));
     assert.deepEqual(seen.filter((one) => one !== "end"), ids);
   }
+  // The page is there, so none of them waits.
+  const rows = db.scan({ tableName: "t" });
+  assert.deepEqual(await became([rows.next()]), [0]);
+  const calls = Array.from({ length: 302 }, () => rows.next());
+  assert.deepEqual(await became(calls), [...ids.slice(1), "end", "end", "end"]);
+  const results = await Promise.all(calls.slice(0, 299));
+  assert.equal(new Set([...calls, ...results]).size, 302 + 299, "each call has a promise and a result of its own");
   await db.close();
 });
 
@@ -172,6 +195,22 @@ test("R3: a scan that is left or that fails ends behind the calls before, and gi
     assert.deepEqual(await became(first.map(() => aborted.next())), first);
     control.abort(new Error("enough"));
     assert.deepEqual(await became([aborted.next(), aborted.next()]), ["enough", "end"]);
+  }
+  // In the middle of a page that is there, with rows that were asked for and not awaited.
+  const refuse = (one: AsyncIterableIterator<Row>): Promise<IteratorResult<Row, unknown>> => one.throw!(new Error("no"));
+  for (const [end, text] of [[(one) => one.return!(), "end"], [refuse, "no"]] as [typeof refuse, string][]) {
+    const rows = db.scan({ tableName: "t" });
+    assert.deepEqual(await became([rows.next()]), [0]);
+    assert.deepEqual(await became([rows.next(), rows.next(), end(rows), rows.next(), end(rows), rows.next()]), [1, 2, text, "end", text, "end"]);
+  }
+  for (const error of [undefined, new Error("no")]) {
+    const rows = db.scan({ tableName: "t" });
+    const loop = async (): Promise<void> => {
+      for await (const { primaryKey } of rows) if (primaryKey["id"] === 5) if (error === undefined) break; else throw error;
+    };
+    if (error === undefined) await loop();
+    else await assert.rejects(loop, error);
+    assert.deepEqual(await became([rows.next()]), ["end"]);
   }
   const wrong = db.scan({ tableName: "t", pageRows: 0 });
   assert.match(String(await became([wrong.next(), wrong.next()])), /pageRows.*,end$/);
