@@ -3,7 +3,10 @@
 //! A [`Hooked`] storage shows every call to a [`Hook`], before it and after it took effect, and every record that is
 //! read. The hooks here fail, wait, count, damage and record calls. They stack, because a hooked storage is a storage.
 
-use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage, SegmentId, Storage};
+use super::{
+    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage,
+    SegmentId, Storage,
+};
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -23,8 +26,10 @@ pub enum Call {
     GetBlocks(Vec<BlockId>),
     /// [`Storage::stage`].
     Stage(SegmentId, Vec<(u32, Bytes)>, Durability),
-    /// [`Storage::commit`].
+    /// [`Storage::commit`], or [`FencedStorage::commit_behind`].
     Commit(Commit),
+    /// [`FencedStorage::fence`].
+    Fence,
     /// [`Storage::list_segments`].
     ListSegments,
     /// [`Storage::delete_segments`].
@@ -177,6 +182,17 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
         let _ = self.hook.before(&Call::Close).await;
         self.inner.close().await;
         let _ = self.hook.after(&Call::Close).await;
+    }
+}
+
+impl<S: FencedStorage, H: Hook> FencedStorage for Hooked<S, H> {
+    async fn fence(&self) -> Result<Fence> {
+        self.around(Call::Fence, async |inner| inner.fence().await).await
+    }
+
+    async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
+        let call = Call::Commit(commit.clone());
+        self.around(call, async |inner| inner.commit_behind(commit, number, changed).await).await
     }
 }
 

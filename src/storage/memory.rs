@@ -4,8 +4,8 @@
 //! state, like several connections to one database. A test 'reopens' a store by cloning a handle.
 
 use super::{
-    BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
-    fenced,
+    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage,
+    check_stage, closed, fenced,
 };
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
@@ -28,6 +28,7 @@ struct Records {
     records: Vec<(Key, Bytes)>,
     bytes: usize,
     quota: Option<usize>,
+    fence: Fence,
 }
 
 /// The name of a record. Kinds are kept apart; records of a kind are in the order of their numbers.
@@ -159,6 +160,17 @@ struct Change {
 }
 
 impl Change {
+    fn of(commit: Commit) -> Self {
+        let mut delete: Vec<_> = commit.drop_segments.iter().map(|segment| Key::segment(*segment)).collect();
+        delete.extend(commit.trim_log.iter().map(|number| Key::Log(*number)..=Key::Log(*number)));
+        let mut add: Vec<_> = commit.log.into_iter().map(|(number, bytes)| (Key::Log(number), bytes)).collect();
+        add.extend(commit.manifest.map(|(id, bytes)| (Key::Manifest(id), bytes)));
+        if let Some(last) = commit.first_manifest.0.checked_sub(1) {
+            delete.push(Key::FIRST_MANIFEST..=Key::Manifest(ManifestId(last)));
+        }
+        Self { add, delete, ..Self::default() }
+    }
+
     fn apply(self, records: &mut Records) -> Result<()> {
         for (at, (key, _)) in self.add.iter().enumerate() {
             let taken = records.get(*key).is_some() || self.add[..at].iter().any(|(other, _)| other == key);
@@ -231,14 +243,7 @@ impl Storage for MemoryStorage {
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        let mut delete: Vec<_> = commit.drop_segments.iter().map(|segment| Key::segment(*segment)).collect();
-        delete.extend(commit.trim_log.iter().map(|number| Key::Log(*number)..=Key::Log(*number)));
-        let mut add: Vec<_> = commit.log.into_iter().map(|(number, bytes)| (Key::Log(number), bytes)).collect();
-        add.extend(commit.manifest.map(|(id, bytes)| (Key::Manifest(id), bytes)));
-        if let Some(last) = commit.first_manifest.0.checked_sub(1) {
-            delete.push(Key::FIRST_MANIFEST..=Key::Manifest(ManifestId(last)));
-        }
-        self.change(Change { add, delete, ..Change::default() })
+        self.change(Change::of(commit))
     }
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
@@ -259,6 +264,24 @@ impl Storage for MemoryStorage {
 
     async fn close(&self) {
         self.closed.set(true);
+    }
+}
+
+impl FencedStorage for MemoryStorage {
+    async fn fence(&self) -> Result<Fence> {
+        Ok(self.open_records()?.borrow().fence.clone())
+    }
+
+    async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
+        let mut records = self.open_records()?.borrow_mut();
+        if records.fence.number != number {
+            return Err(fenced(format_args!("the fence is at {}", records.fence.number)));
+        }
+        Change::of(commit).apply(&mut records)?;
+        if let Some(changed) = changed {
+            records.fence = changed.clone();
+        }
+        Ok(())
     }
 }
 

@@ -126,6 +126,27 @@ pub trait Storage: 'static {
     async fn close(&self);
 }
 
+/// The fence of a storage: a number that each leader whose log is not in the storage raises, and what it says of that log.
+/// A new storage has number 0 and no note.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fence {
+    /// The number.
+    pub number: u64,
+    /// Where the log is, for the leader that has this number. Empty if it is in the storage.
+    pub note: Bytes,
+}
+
+/// A storage that may have a log outside of it, which it cannot fence off by the numbers of its records.
+#[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
+pub trait FencedStorage: Storage {
+    /// The fence as it is stored now.
+    async fn fence(&self) -> Result<Fence>;
+
+    /// Makes a commit, if the fence has this number, and changes the fence with it. Otherwise it fails with `Fenced`. While the
+    /// note is not empty, versions of this library that know no fence refuse to open the store.
+    async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()>;
+}
+
 /// The most bytes of one [`Storage::stage`] call: a larger transaction stalls everything else for too long.
 pub const STAGE_BYTES: usize = 256 * 1024;
 

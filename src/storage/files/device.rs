@@ -1,6 +1,6 @@
 //! A simulated device with one folder, for tests: processes die, power is lost, calls fail, writes are partial.
 
-use super::folder::{File, Folder};
+use super::folder::{File, Folder, SharedFolder};
 use crate::error::{Code, Error, Result};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -88,7 +88,13 @@ impl Device {
     /// The folder of the device. Nobody else may have it open.
     #[must_use]
     pub fn folder(&self) -> DeviceFolder {
-        DeviceFolder(self.clone())
+        DeviceFolder { device: self.clone(), can_open: true }
+    }
+
+    /// The same, for a thread that can open no file, and only look at them.
+    #[must_use]
+    pub fn folder_to_look_at(&self) -> DeviceFolder {
+        DeviceFolder { device: self.clone(), can_open: false }
     }
 
     /// The device after the death of all processes.
@@ -198,7 +204,10 @@ impl Device {
 }
 
 /// The folder of a [`Device`].
-pub struct DeviceFolder(Device);
+pub struct DeviceFolder {
+    device: Device,
+    can_open: bool,
+}
 
 /// A file of a [`Device`].
 pub struct DeviceFile {
@@ -210,7 +219,8 @@ impl Folder for DeviceFolder {
     type File = DeviceFile;
 
     async fn open(&self, name: &str) -> Result<DeviceFile> {
-        let mut content = self.0.0.borrow_mut();
+        assert!(self.can_open, "{name} can only be looked at here");
+        let mut content = self.device.0.borrow_mut();
         let file = if let Some(file) = content.names.get(name) {
             *file
         } else {
@@ -221,27 +231,32 @@ impl Folder for DeviceFolder {
             content.pending_names.push((name.to_owned(), Some(file)));
             file
         };
-        assert!(!content.open.contains(&file), "{name} is open already");
+        if content.open.contains(&file) {
+            return Err(Error::new(Code::Busy, format!("{name} is open already")));
+        }
         content.open.push(file);
-        Ok(DeviceFile { device: self.0.clone(), file })
+        Ok(DeviceFile { device: self.device.clone(), file })
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
-        let mut content = self.0.0.borrow_mut();
+        let mut content = self.device.0.borrow_mut();
         content.change()?;
         if let Some(file) = content.names.remove(name) {
-            assert!(!content.open.contains(&file), "{name} is open");
+            if content.open.contains(&file) {
+                content.names.insert(name.to_owned(), file);
+                return Err(Error::new(Code::Busy, format!("{name} is open")));
+            }
             content.pending_names.push((name.to_owned(), None));
         }
         Ok(())
     }
 
     async fn list(&self) -> Result<Vec<String>> {
-        Ok(self.0.0.borrow().names.keys().cloned().collect())
+        Ok(self.device.0.borrow().names.keys().cloned().collect())
     }
 
     fn flush_names(&self) -> Result<()> {
-        let mut content = self.0.0.borrow_mut();
+        let mut content = self.device.0.borrow_mut();
         content.change()?;
         content.pending_names.clear();
         content.flushed_names = content.names.clone();
@@ -249,6 +264,17 @@ impl Folder for DeviceFolder {
     }
 
     fn release(&self) {}
+}
+
+impl SharedFolder for DeviceFolder {
+    async fn peek(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let content = self.device.0.borrow();
+        Ok(content.names.get(name).map(|file| content.files[*file].bytes.clone()))
+    }
+
+    fn can_open(&self) -> bool {
+        self.can_open
+    }
 }
 
 impl Drop for DeviceFile {

@@ -48,6 +48,58 @@ pub trait Folder: 'static {
     fn release(&self);
 }
 
+/// A folder whose files another process may have open, also one that is frozen.
+///
+/// # Errors
+/// As for [`Folder`]; [`Folder::open`] also fails with `Busy` while another process has the file open.
+pub trait SharedFolder: Folder {
+    /// The bytes of a file that another process may have open; `None` if it is missing.
+    fn peek(&self, name: &str) -> impl Future<Output = Result<Option<Vec<u8>>>>;
+
+    /// Whether files can be opened here. Elsewhere they can only be looked at.
+    fn can_open(&self) -> bool;
+}
+
+/// The bytes of a file in memory, to be read.
+pub(super) struct Image(pub(super) Vec<u8>);
+
+impl File for Image {
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize> {
+        let rest = self.0.get(at as usize..).unwrap_or_default();
+        let read = rest.len().min(into.len());
+        if let (Some(into), Some(rest)) = (into.get_mut(..read), rest.get(..read)) {
+            into.copy_from_slice(rest);
+        }
+        Ok(read)
+    }
+
+    fn write_at(&self, _: u64, _: &[u8]) -> Result<usize> {
+        Err(Error::internal("an image is only read"))
+    }
+
+    fn length(&self) -> Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+
+    fn set_length(&self, _: u64) -> Result<()> {
+        Err(Error::internal("an image is only read"))
+    }
+
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// Errors of the file.
+pub(super) fn read_whole(file: &impl File) -> Result<Image> {
+    let mut bytes = vec![0; file.length()? as usize];
+    read_exactly(file, 0, &mut bytes)?;
+    Ok(Image(bytes))
+}
+
 /// Reads exactly these bytes.
 ///
 /// # Errors

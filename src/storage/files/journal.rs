@@ -20,7 +20,7 @@
 //! overwritten. Then the older file is marked as outdated. So damage at the start of the newer file is reported, and does
 //! not bring the older state back.
 
-use super::folder::{File, read_exactly, write_all};
+use super::folder::{File, Image, read_exactly, read_whole, write_all};
 use crate::error::{Error, Result};
 use crate::format::wire::Reader;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -61,6 +61,8 @@ pub(super) struct Journal<F> {
     files: [F; 2],
     /// The file that takes commits.
     current: usize,
+    /// This file as it was opened, until something is written: an opening reads it in one call, and not frame by frame.
+    image: Option<Image>,
     generation: u64,
     /// The checksum of the last frame.
     last: u64,
@@ -86,16 +88,17 @@ impl<F: File> Journal<F> {
         salvages: bool,
         mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>,
     ) -> Result<Self> {
-        let mut newest: Option<(usize, Frame)> = None;
+        let mut newest: Option<(usize, Image, Frame)> = None;
         for (place, file) in files.iter().enumerate() {
-            let first = read_frame(file, file.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
+            let image = read_whole(file)?;
+            let first = read_frame(&image, image.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
             if let Some(frame) = first
-                && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
+                && newest.as_ref().is_none_or(|(_, _, other)| other.generation < frame.generation)
             {
-                newest = Some((place, frame));
+                newest = Some((place, image, frame));
             }
         }
-        let Some((current, mut frame)) = newest else {
+        let Some((current, image, mut frame)) = newest else {
             // The first turn may have been cut off, when nothing else was written yet.
             if files[0].length()? > FIRST || files[1].length()? > 0 {
                 return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
@@ -103,6 +106,7 @@ impl<F: File> Journal<F> {
             return Ok(Self {
                 files,
                 current: 1,
+                image: None,
                 generation: 0,
                 last: 0,
                 state_end: 0,
@@ -113,19 +117,19 @@ impl<F: File> Journal<F> {
             });
         };
         let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
-        let length = files[current].length()?;
+        let length = image.length()?;
         let last = loop {
             replay(frame.kind, end + HEAD as u64, &frame.body)?;
             end += (HEAD + frame.body.len()) as u64;
             if state_end == 0 {
                 state_end = end;
             }
-            let next = read_frame(&files[current], length, end)?;
+            let next = read_frame(&image, length, end)?;
             if let Some(next) = next.filter(|next| next.generation == generation && next.before == frame.sum) {
                 frame = next;
                 continue;
             }
-            match find_later(&files[current], length, end, generation)? {
+            match find_later(&image, length, end, generation)? {
                 None => break frame.sum,
                 Some((at, next)) if salvages => (end, frame) = (at, next),
                 Some((at, _)) => {
@@ -135,7 +139,8 @@ impl<F: File> Journal<F> {
             }
         };
         // The process that wrote it may have died before it was flushed.
-        Ok(Self { files, current, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
+        let image = Some(image);
+        Ok(Self { files, current, image, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
     }
 
     /// Whether it has no state yet.
@@ -179,6 +184,7 @@ impl<F: File> Journal<F> {
             return Err(Failure { error, doubtful });
         }
         let body = self.end + HEAD as u64;
+        self.image = None;
         self.end += frame.len() as u64;
         self.last = sum;
         self.dirty = true;
@@ -223,6 +229,7 @@ impl<F: File> Journal<F> {
             return Err(Failure { error, doubtful });
         }
         let older = std::mem::replace(&mut self.current, other);
+        self.image = None;
         self.generation = generation;
         self.last = sum;
         self.end = frame.len() as u64;
@@ -242,7 +249,10 @@ impl<F: File> Journal<F> {
     /// Errors of the file.
     pub(super) fn read(&self, at: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        read_exactly(&self.files[self.current], at, &mut bytes)?;
+        match &self.image {
+            Some(image) => read_exactly(image, at, &mut bytes)?,
+            None => read_exactly(&self.files[self.current], at, &mut bytes)?,
+        }
         Ok(bytes)
     }
 }

@@ -10,13 +10,15 @@
 //! When a flush fails, nobody knows what the device has. The storage takes no call any more, and the next opening reads what
 //! is there.
 
+mod beside;
 pub mod device;
 mod folder;
 mod journal;
 mod segment;
 mod state;
 
-pub use folder::{File, Folder};
+pub use beside::LogInFiles;
+pub use folder::{File, Folder, SharedFolder};
 
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId, Storage, check_stage, closed};
 use crate::collections::sort::sort_by;
@@ -77,6 +79,21 @@ fn frame() -> Vec<u8> {
     vec![0; HEAD]
 }
 
+/// Takes a frame of the journal, whose body lies at `start`, into its state. Returns the segments that it drops.
+fn replay(state: &mut State, kind: Kind, start: u64, body: &[u8]) -> Result<Vec<SegmentId>> {
+    match kind {
+        Kind::State => *state = State::decode(body, start)?,
+        Kind::Mark => {}
+        Kind::Commit => {
+            let mut change = Change::decode(body, start)?;
+            let dropped = std::mem::take(&mut change.drop_segments);
+            state.apply(change);
+            return Ok(dropped);
+        }
+    }
+    Ok(Vec::new())
+}
+
 fn file_name(id: SegmentId) -> String {
     format!("{SEGMENT}{:x}", id.0)
 }
@@ -132,15 +149,7 @@ impl<D: Folder> FileStorage<D> {
         let files = [folder.open(JOURNAL[0]).await?, folder.open(JOURNAL[1]).await?];
         let (mut state, mut dropped) = (State::default(), Vec::new());
         let journal = Journal::open(files, salvages, |kind, start, body| {
-            match kind {
-                Kind::State => state = State::decode(body, start)?,
-                Kind::Mark => {}
-                Kind::Commit => {
-                    let change = Change::decode(body, start)?;
-                    dropped.extend_from_slice(&change.drop_segments);
-                    state.apply(change);
-                }
-            }
+            dropped.extend(replay(&mut state, kind, start, body)?);
             Ok(())
         })?;
         let mut known: Vec<SegmentId> = Vec::new();

@@ -1,0 +1,701 @@
+//! The log of a storage in files beside it: a write costs a write to a file, and no transaction.
+//!
+//! The storage keeps blocks, manifests and the [`Fence`]; a [`Journal`] in a pair of files keeps log records. A commit with
+//! nothing but log records goes to the files. Any other commit goes to the storage, and its log records follow in the files.
+//! So the files have the whole log behind the last leader's first record, and the storage has some records of it too. An
+//! opening reads both.
+//!
+//! # Who may write
+//! A write to a file checks nothing. So the leader writes, and then looks at its clock. If its fence was last seen in place
+//! more than [`PROOF_US`] ago, it looks at it again before it acknowledges. Who takes over raises the fence first. Then it
+//! opens the files of the last leader. It can only do so once that one has ended, so it goes on with these files. If the last
+//! leader is frozen, it keeps its files open. Then the next one waits until nothing can be acknowledged any more behind the
+//! old fence ([`PATIENCE_US`]), looks at the files as they are, and has its log in a new pair. The frozen one may write on when
+//! it wakes: it finds the fence raised, and nobody reads what it wrote. A thread that cannot open files moves the log to the
+//! storage in the same way.
+//!
+//! # A loss of power
+//! Records in the storage never overtake those in the files: the files are flushed before each commit to the storage that has
+//! any. Records that are trimmed leave the files with a turn of the journal, and the commit before a turn is strict. So the
+//! files end with some record, and none before it is missing, as long as the storage keeps what it had by then.
+//!
+//! # The way back
+//! A close moves the log to the storage, unless it is long. As long as the note of the fence is not empty, versions of this
+//! library that know no fence refuse the store.
+
+use super::folder::{File, Image, SharedFolder};
+use super::journal::{Failure, HEAD, Journal};
+use super::state::{Change, State};
+use super::{TURN_BYTES, frame, replay};
+use crate::env::Env;
+use crate::error::{Code, Error, Result};
+use crate::format::wire::{Reader, put_uv};
+use crate::storage::{
+    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed, fenced,
+};
+use bytes::Bytes;
+use futures_util::lock::Mutex;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// After so long since the fence was last seen in place, a leader looks at it before it acknowledges a write.
+const PROOF_US: u64 = 500_000;
+/// So long after the fence was raised, the leader before has acknowledged its last write.
+const PATIENCE_US: u64 = 600_000;
+/// The first pause between two attempts to open files that somebody has, ms. Each pause is twice as long as the one before.
+const FIRST_PAUSE: u32 = 4;
+/// How often to try again when another leader takes over at the same time.
+const ATTEMPTS: u32 = 8;
+/// The pair of files that is used unless a frozen leader has it.
+const USUAL: u64 = 1;
+/// A close moves at most so many records to the storage.
+const MOVED: usize = 2000;
+
+/// Where the log is: the note of a [`Fence`].
+///
+/// ```text
+/// pair of files (varint) · 1 if its leader has closed them, otherwise 0
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Note {
+    pair: u64,
+    is_closed: bool,
+}
+
+impl Note {
+    fn encode(self) -> Bytes {
+        let mut out = Vec::new();
+        put_uv(self.pair, &mut out);
+        out.push(u8::from(self.is_closed));
+        out.into()
+    }
+
+    /// The note of a fence; `None` if the log is in the storage.
+    fn of(fence: &Fence) -> Result<Option<Self>> {
+        if fence.note.is_empty() {
+            return Ok(None);
+        }
+        let mut reader = Reader::new(&fence.note);
+        let mut read = || Ok(Self { pair: reader.uv()?, is_closed: reader.u8()? != 0 });
+        read().map(Some).map_err(|damage: crate::format::wire::Damage| Error::corrupt("the fence", damage))
+    }
+
+    /// The names of its files.
+    fn names(self) -> [String; 2] {
+        [0, 1].map(|place| format!("{:x}-{place}", self.pair))
+    }
+}
+
+/// A handle to a storage with its log in files. Its clones are further handles, each with its own open or closed state. The
+/// storage is closed with the last one.
+pub struct LogInFiles<S, D: SharedFolder> {
+    shared: Rc<Shared<S, D>>,
+    closed: Cell<bool>,
+}
+
+/// What all handles share.
+struct Shared<S, D: SharedFolder> {
+    storage: S,
+    folder: D,
+    env: Rc<dyn Env>,
+    turn_bytes: u64,
+    lead: RefCell<Lead<D::File>>,
+    /// Held by a commit.
+    turn: Mutex<()>,
+    /// The open handles.
+    handles: Cell<usize>,
+    /// Why nobody knows any more what the files have.
+    broken: RefCell<Option<Error>>,
+}
+
+/// How far the lead is taken.
+enum Lead<F> {
+    /// Not yet: the files were only looked at.
+    None(Seen),
+    /// The log is in these files.
+    Files(Box<Leader<F>>),
+    /// The log is in the storage.
+    Storage,
+}
+
+/// What the files had when they were looked at.
+#[derive(Default)]
+struct Seen {
+    log: Vec<(LogNumber, Bytes)>,
+    /// Why there may be more.
+    lost: Option<Error>,
+    /// Whether it is for reading only, so that damage takes only what is damaged.
+    is_salvage: bool,
+}
+
+/// The leader whose log is in files.
+struct Leader<F> {
+    journal: Journal<F>,
+    state: State,
+    note: Note,
+    /// The number of the fence.
+    number: u64,
+    /// The fence that its next commit to the storage has to set.
+    next: Option<Fence>,
+    /// Log records that the storage has, as far as they were read or written.
+    stored: Vec<LogNumber>,
+    /// When the fence was last known to be in place, in ticks of [`Env`].
+    proven_us: u64,
+}
+
+/// The error of files that are not there.
+fn lost() -> Error {
+    Error::corrupt("the log", "its files are missing or empty")
+}
+
+/// Records of two ascending lists. Of two with the same number, that of `first` stays.
+fn merged(first: Vec<(LogNumber, Bytes)>, second: Vec<(LogNumber, Bytes)>) -> Vec<(LogNumber, Bytes)> {
+    let mut all = Vec::with_capacity(first.len() + second.len());
+    let mut second = second.into_iter().peekable();
+    for record in first {
+        while let Some(before) = second.next_if(|(number, _)| *number < record.0) {
+            all.push(before);
+        }
+        second.next_if(|(number, _)| *number == record.0);
+        all.push(record);
+    }
+    all.extend(second);
+    all
+}
+
+impl<F: File> Leader<F> {
+    fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let read =
+            |place: &super::LogPlace| Ok((place.number, self.journal.read(place.at, place.length as usize)?.into()));
+        self.state.log_from(from).iter().map(read).collect()
+    }
+
+    /// Appends a commit.
+    fn append(&mut self, commit: &Commit) -> Result<(), Failure> {
+        let mut frame = frame();
+        Change::encode(commit, &mut frame);
+        let start = self.journal.append(&mut frame)?;
+        let change = Change::decode(frame.get(HEAD..).unwrap_or_default(), start);
+        self.state.apply(change.map_err(|error| Failure { error, doubtful: true })?);
+        Ok(())
+    }
+}
+
+impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
+    /// Takes over the log of `storage`, and keeps it in files of `folder` where these can be opened. With a full disk it only
+    /// looks at them, and takes over with the next commit.
+    ///
+    /// # Errors
+    /// Errors of the storage and of the folder. Those of damaged files are reported by the first [`Storage::load`].
+    pub async fn open(storage: S, folder: D, env: Rc<dyn Env>) -> Result<Self> {
+        Self::open_with(storage, folder, env, TURN_BYTES).await
+    }
+
+    /// The same, with turns of the journal at so many bytes.
+    ///
+    /// # Errors
+    /// As for [`LogInFiles::open`].
+    pub async fn open_with(storage: S, folder: D, env: Rc<dyn Env>, turn_bytes: u64) -> Result<Self> {
+        let this = Self::new(storage, folder, env, turn_bytes, Seen::default());
+        match this.shared.lead().await {
+            Err(error) if error.code() == Code::QuotaExceeded => {
+                let seen = this.shared.look(false).await?;
+                this.shared.lead.replace(Lead::None(seen));
+            }
+            Err(error) if error.code() == Code::Corrupt => {
+                this.shared.lead.replace(Lead::None(Seen { lost: Some(error), ..Seen::default() }));
+            }
+            taken => taken?,
+        }
+        Ok(this)
+    }
+
+    /// Opens it for a salvage: nothing is changed, and damaged records are left out.
+    ///
+    /// # Errors
+    /// Errors of the storage and of the folder.
+    pub async fn salvage(storage: S, folder: D, env: Rc<dyn Env>) -> Result<Self> {
+        let this = Self::new(storage, folder, env, TURN_BYTES, Seen::default());
+        let seen = this.shared.look(true).await?;
+        this.shared.lead.replace(Lead::None(seen));
+        Ok(this)
+    }
+
+    fn new(storage: S, folder: D, env: Rc<dyn Env>, turn_bytes: u64, seen: Seen) -> Self {
+        let shared = Shared {
+            storage,
+            folder,
+            env,
+            turn_bytes,
+            lead: RefCell::new(Lead::None(seen)),
+            turn: Mutex::new(()),
+            handles: Cell::new(1),
+            broken: RefCell::default(),
+        };
+        Self { shared: Rc::new(shared), closed: Cell::new(false) }
+    }
+
+    /// Whether its log is in files.
+    #[must_use]
+    pub fn is_in_files(&self) -> bool {
+        matches!(&*self.shared.lead.borrow(), Lead::Files(_))
+    }
+
+    fn shared(&self) -> Result<&Rc<Shared<S, D>>> {
+        if self.closed.get() {
+            return Err(closed());
+        }
+        match &*self.shared.broken.borrow() {
+            Some(error) => Err(error.clone()),
+            None => Ok(&self.shared),
+        }
+    }
+}
+
+impl<S, D: SharedFolder> Clone for LogInFiles<S, D> {
+    /// Another handle to the same storage. It is open, even if this one is closed.
+    fn clone(&self) -> Self {
+        self.shared.handles.set(self.shared.handles.get() + 1);
+        Self { shared: Rc::clone(&self.shared), closed: Cell::new(false) }
+    }
+}
+
+impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
+    /// Ends the storage: nobody knows any more what the files have.
+    fn break_off(&self, error: Error) -> Error {
+        let told = format!("the files of the log cannot be trusted any more, open the instance again: {error}");
+        self.broken.replace(Some(Error::new(Code::Unavailable, told)));
+        error
+    }
+
+    fn failed(&self, Failure { error, doubtful }: Failure) -> Error {
+        if doubtful { self.break_off(error) } else { error }
+    }
+
+    /// Takes the lead.
+    async fn lead(self: &Rc<Self>) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let old = self.storage.fence().await?;
+            let taken = match Note::of(&old)? {
+                None if self.folder.can_open() => self.begin(&old, State::default(), Vec::new()).await.map(Lead::Files),
+                None => Ok(Lead::Storage),
+                Some(note) => self.follow(&old, note).await,
+            };
+            match taken {
+                Err(error) if error.code() == Code::Fenced => {}
+                taken => {
+                    let taken = taken?;
+                    if let Lead::Files(leader) = &taken {
+                        let (shared, note) = (Rc::downgrade(self), leader.note);
+                        self.env.spawn(Box::pin(async move {
+                            if let Some(shared) = shared.upgrade() {
+                                shared.forget_others(note).await;
+                            }
+                        }));
+                    }
+                    self.lead.replace(taken);
+                    return Ok(());
+                }
+            }
+        }
+        Err(fenced("other tabs keep taking over the log"))
+    }
+
+    /// Begins a pair of files with these records.
+    async fn begin(&self, old: &Fence, mut state: State, log: Vec<(LogNumber, Bytes)>) -> Result<Box<Leader<D::File>>> {
+        let before_us = self.env.ticks_us();
+        let (note, files) = self.free_pair().await?;
+        let mut journal = match Journal::open(files, false, |_, _, _| Ok(())) {
+            // Nobody needs what these files had.
+            Err(error) if error.code() == Code::Corrupt => {
+                let Some(files) = self.open_files(note).await? else { return Err(error) };
+                files.iter().try_for_each(|file| file.set_length(0))?;
+                Journal::open(files, false, |_, _, _| Ok(()))?
+            }
+            opened => opened?,
+        };
+        let mut frame = frame();
+        let find = |number: LogNumber| log.iter().find(|(other, _)| *other == number).map(|(_, bytes)| bytes.to_vec());
+        let places = state.encode(&mut frame, |place| find(place.number).ok_or_else(lost))?;
+        state.log = places;
+        journal.turn(&mut frame).map_err(|failure| failure.error)?;
+        self.folder.flush_names()?;
+        let next = Fence { number: old.number + 1, note: note.encode() };
+        let (number, proven_us, stored) = (old.number, before_us, Vec::new());
+        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, proven_us }))
+    }
+
+    /// A pair of files that no other leader has: that of earlier leaders, so that files are made once; or a new one, while a
+    /// frozen leader has that.
+    async fn free_pair(&self) -> Result<(Note, [D::File; 2])> {
+        let usual = Note { pair: USUAL, is_closed: false };
+        if let Some(files) = self.open_files(usual).await? {
+            return Ok((usual, files));
+        }
+        let mut random = [0; 8];
+        self.env.fill_random(&mut random);
+        let other = Note { pair: u64::from_le_bytes(random) | USUAL << 1, ..usual };
+        let files = self.open_files(other).await?;
+        files
+            .map(|files| (other, files))
+            .ok_or_else(|| Error::new(Code::Busy, "the files of the log are open elsewhere"))
+    }
+
+    /// Takes over the log of another leader.
+    async fn follow(&self, old: &Fence, note: Note) -> Result<Lead<D::File>> {
+        let raised = Fence { number: old.number + 1, note: old.note.clone() };
+        let before_us = self.env.ticks_us();
+        self.storage.commit_behind(Commit::default(), old.number, Some(&raised)).await?;
+        let raised_us = self.env.ticks_us();
+        let waited = || self.env.ticks_us().saturating_sub(raised_us) >= PATIENCE_US;
+        let mut pause = FIRST_PAUSE;
+        while self.folder.can_open() {
+            if let Some(files) = self.open_files(note).await? {
+                let mut state = State::default();
+                let mut journal =
+                    Journal::open(files, false, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
+                if journal.is_new() {
+                    return Err(lost());
+                }
+                journal.cut_off()?;
+                // What readers see from now on must not be lost with the power later.
+                journal.flush()?;
+                let now_open = Note { is_closed: false, ..note };
+                let next = note.is_closed.then(|| Fence { number: raised.number, note: now_open.encode() });
+                let (number, proven_us, stored) = (raised.number, before_us, Vec::new());
+                return Ok(Lead::Files(Box::new(Leader {
+                    journal,
+                    state,
+                    note: now_open,
+                    number,
+                    next,
+                    stored,
+                    proven_us,
+                })));
+            }
+            if waited() {
+                break;
+            }
+            self.env.sleep(pause).await;
+            pause = (pause * 2).min(100);
+        }
+        while !note.is_closed && !waited() {
+            self.env.sleep(100).await;
+        }
+        let (state, log) = self.image(note, false).await?;
+        if self.folder.can_open() {
+            let mut leader = self.begin(&raised, state, log).await?;
+            if let Some(next) = leader.next.take() {
+                // What readers see from now on must not be lost with the power later.
+                self.storage.commit_behind(Commit::default(), raised.number, Some(&next)).await?;
+                leader.number = next.number;
+            }
+            return Ok(Lead::Files(leader));
+        }
+        self.give_to_storage(raised.number, log).await?;
+        Ok(Lead::Storage)
+    }
+
+    /// Opens the files of a pair; `None` while another leader has them.
+    async fn open_files(&self, note: Note) -> Result<Option<[D::File; 2]>> {
+        let [first, second] = note.names();
+        let busy = |error: Error| if error.code() == Code::Busy { Ok(None) } else { Err(error) };
+        let first = match self.folder.open(&first).await {
+            Ok(file) => file,
+            Err(error) => return busy(error),
+        };
+        match self.folder.open(&second).await {
+            Ok(second) => Ok(Some([first, second])),
+            Err(error) => busy(error),
+        }
+    }
+
+    /// What the files of a pair have, without opening them.
+    async fn image(&self, note: Note, salvages: bool) -> Result<(State, Vec<(LogNumber, Bytes)>)> {
+        let files = self.peek(note).await?.map(Image);
+        let mut state = State::default();
+        let journal =
+            Journal::open(files, salvages, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
+        if journal.is_new() {
+            return Err(lost());
+        }
+        let read = |place: &super::LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
+        let log = state.log.iter().map(read).collect::<Result<_>>()?;
+        Ok((state, log))
+    }
+
+    /// The bytes of a pair at one instant. Its leader may be alive, and write its last record or begin its last turn.
+    async fn peek(&self, note: Note) -> Result<[Vec<u8>; 2]> {
+        let [first, second] = note.names();
+        let mut before = self.folder.peek(&first).await?;
+        for _ in 0..ATTEMPTS {
+            let other = self.folder.peek(&second).await?;
+            let after = self.folder.peek(&first).await?;
+            if before == after {
+                return Ok([before.unwrap_or_default(), other.unwrap_or_default()]);
+            }
+            before = after;
+        }
+        Err(Error::new(Code::Busy, "another tab goes on writing the log"))
+    }
+
+    /// Looks at the log, and changes nothing.
+    async fn look(&self, salvages: bool) -> Result<Seen> {
+        let Some(note) = Note::of(&self.storage.fence().await?)? else {
+            return Ok(Seen { is_salvage: salvages, ..Seen::default() });
+        };
+        match self.image(note, salvages).await {
+            Ok((_, log)) => Ok(Seen { log, lost: None, is_salvage: salvages }),
+            Err(error) if error.code() == Code::Corrupt => {
+                Ok(Seen { log: Vec::new(), lost: Some(error), is_salvage: salvages })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves records from files to the storage, for the leader with this number.
+    async fn give_to_storage(&self, number: u64, mut log: Vec<(LogNumber, Bytes)>) -> Result<()> {
+        let from = log.first().map_or(LogNumber(u64::MAX >> 12), |(number, _)| *number);
+        let stored = self.storage.read_log(from).await?;
+        log.retain(|(number, _)| stored.binary_search_by_key(number, |(other, _)| *other).is_err());
+        let commit = Commit { log, durability: Durability::Strict, ..Commit::default() };
+        self.storage.commit_behind(commit, number, Some(&Fence { number, note: Bytes::new() })).await
+    }
+
+    /// Deletes the files of all other pairs.
+    async fn forget_others(&self, note: Note) {
+        let Ok(names) = self.folder.list().await else { return };
+        for name in names.iter().filter(|name| !note.names().contains(name)) {
+            // A frozen leader may have it open.
+            let _ = self.folder.remove(name).await;
+        }
+    }
+
+    /// Takes the lead with a commit, because there was no room for that before.
+    async fn lead_late(self: &Rc<Self>) -> Result<()> {
+        let last = match &*self.lead.borrow() {
+            Lead::None(Seen { is_salvage: true, .. }) => {
+                return Err(Error::new(Code::ReadOnly, "opened for a salvage"));
+            }
+            Lead::None(Seen { lost: Some(error), .. }) => return Err(error.clone()),
+            Lead::None(seen) => seen.log.last().map(|(number, _)| *number),
+            _ => return Ok(()),
+        };
+        self.lead().await?;
+        let now = match &*self.lead.borrow() {
+            Lead::Files(leader) => leader.state.log.last().map(|place| place.number),
+            _ => last,
+        };
+        if now == last { Ok(()) } else { Err(self.break_off(fenced("the log has grown since it was read"))) }
+    }
+
+    /// Looks at the fence, if it was not seen in place lately.
+    async fn prove(&self) -> Result<()> {
+        let now_us = self.env.ticks_us();
+        let number = match &*self.lead.borrow() {
+            Lead::Files(leader) if now_us.saturating_sub(leader.proven_us) > PROOF_US => leader.number,
+            _ => return Ok(()),
+        };
+        let fence = self.storage.fence().await?;
+        if fence.number != number {
+            return Err(fenced(format_args!("the fence is at {}", fence.number)));
+        }
+        if let Lead::Files(leader) = &mut *self.lead.borrow_mut() {
+            leader.proven_us = now_us;
+        }
+        Ok(())
+    }
+
+    async fn commit(self: &Rc<Self>, mut commit: Commit) -> Result<()> {
+        self.lead_late().await?;
+        let (number, next) = {
+            let mut lead = self.lead.borrow_mut();
+            let Lead::Files(leader) = &mut *lead else {
+                drop(lead);
+                return self.storage.commit(commit).await;
+            };
+            leader.state.check(&commit)?;
+            if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.contains(number)) {
+                return Err(fenced(format_args!("log record {} is there", number.0)));
+            }
+            let only_logs = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
+            if only_logs && leader.next.is_none() && !commit.log.is_empty() {
+                leader.append(&commit).map_err(|failure| self.failed(failure))?;
+                if commit.durability == Durability::Strict {
+                    leader.journal.flush().map_err(|error| self.break_off(error))?;
+                }
+                drop(lead);
+                return self.prove().await;
+            }
+            let has_records = commit.manifest.is_some() || !commit.log.is_empty();
+            if has_records {
+                leader.journal.flush().map_err(|error| self.break_off(error))?;
+            }
+            if self.is_turn_due(leader) {
+                commit.durability = Durability::Strict;
+            }
+            (leader.number, leader.next.clone())
+        };
+        let logged = Commit { log: commit.log.clone(), trim_log: commit.trim_log.clone(), ..Commit::default() };
+        let before_us = self.env.ticks_us();
+        self.storage.commit_behind(commit, number, next.as_ref()).await?;
+        let mut lead = self.lead.borrow_mut();
+        let Lead::Files(leader) = &mut *lead else { return Ok(()) };
+        leader.proven_us = before_us;
+        leader.stored.retain(|number| !logged.trim_log.contains(number));
+        leader.stored.extend(logged.log.iter().map(|(number, _)| *number));
+        if let Some(next) = next {
+            leader.number = next.number;
+            leader.next = None;
+        }
+        // It is stored. Without it here, an opening finds it in the storage.
+        if let Err(failure) = leader.append(&logged)
+            && failure.doubtful
+        {
+            self.break_off(failure.error);
+        } else {
+            self.turn_if_due(leader);
+        }
+        Ok(())
+    }
+
+    fn is_turn_due(&self, leader: &Leader<D::File>) -> bool {
+        let (commits, state) = leader.journal.weights();
+        commits >= self.turn_bytes.max(state)
+    }
+
+    /// Begins a turn if the journal has grown. Without room for it, the journal grows on.
+    fn turn_if_due(&self, leader: &mut Leader<D::File>) {
+        if !self.is_turn_due(leader) {
+            return;
+        }
+        let mut frame = frame();
+        let Leader { journal, state, .. } = leader;
+        let places = state.encode(&mut frame, |place| journal.read(place.at, place.length as usize));
+        let turned = places.map_err(|error| Failure { error, doubtful: false }).and_then(|places| {
+            journal.turn(&mut frame)?;
+            state.log = places;
+            Ok(())
+        });
+        match turned {
+            Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
+            Err(Failure { error, .. }) => log::warn!("the log goes on in the same file: {error}"),
+            Ok(()) => {}
+        }
+    }
+
+    /// The records in files from a number on.
+    fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        match &*self.lead.borrow() {
+            Lead::Files(leader) => leader.records(from),
+            Lead::None(Seen { lost: Some(error), is_salvage: false, .. }) => Err(error.clone()),
+            Lead::None(seen) => Ok(seen.log.iter().filter(|(number, _)| *number >= from).cloned().collect()),
+            Lead::Storage => Ok(Vec::new()),
+        }
+    }
+
+    /// Adds the records in files to those of the storage from a number on.
+    fn with_files(&self, stored: Vec<(LogNumber, Bytes)>, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let numbers: Vec<LogNumber> = stored.iter().map(|(number, _)| *number).collect();
+        let mut log = merged(stored, self.records(from)?);
+        match &mut *self.lead.borrow_mut() {
+            Lead::Files(leader) => {
+                leader.stored.retain(|number| *number < from);
+                leader.stored.extend(numbers);
+            }
+            Lead::None(Seen { lost: Some(error), .. }) => {
+                log::warn!("a salvage goes on without the files of the log: {error}");
+                // A record that is damaged tells that there was more.
+                let next = log.last().map_or(from, |(number, _)| LogNumber(number.0 + 1));
+                log.push((next, Bytes::new()));
+            }
+            _ => {}
+        }
+        Ok(log)
+    }
+
+    /// Moves the log to the storage, or says that it is closed.
+    async fn leave(&self) {
+        let Lead::Files(mut leader) = self.lead.replace(Lead::None(Seen::default())) else { return };
+        let (number, note) = (leader.number, leader.note);
+        // No fence names its files yet.
+        let is_unknown = leader.next.as_ref().is_some_and(|next| next.number > number);
+        let is_short = leader.state.log.len() <= MOVED;
+        let is_moved = !is_unknown
+            && is_short
+            && match leader.records(LogNumber(0)) {
+                Ok(log) => self.give_to_storage(number, log).await.is_ok(),
+                Err(_) => false,
+            };
+        if !is_unknown && !is_moved && leader.journal.flush().is_ok() {
+            let closed = Fence { number, note: Note { is_closed: true, ..note }.encode() };
+            let _ = self.storage.commit_behind(Commit::default(), number, Some(&closed)).await;
+        }
+    }
+}
+
+impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        let shared = self.shared()?;
+        let start = Cell::new(LogNumber(0));
+        let begins = |manifests: &[_]| {
+            start.set(from(manifests)?);
+            Ok(start.get())
+        };
+        let Loaded { manifests, log } = shared.storage.load(&begins).await?;
+        Ok(Loaded { manifests, log: shared.with_files(log, start.get())? })
+    }
+
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let shared = self.shared()?;
+        let stored = shared.storage.read_log(from).await?;
+        shared.with_files(stored, from)
+    }
+
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
+        self.shared()?.storage.get_blocks(blocks).await
+    }
+
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
+        self.shared()?.storage.stage(segment, blocks, durability).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        let shared = self.shared()?;
+        let _turn = shared.turn.lock().await;
+        // The wait may have ended the storage.
+        self.shared()?.commit(commit).await
+    }
+
+    async fn list_segments(&self) -> Result<Vec<SegmentId>> {
+        self.shared()?.storage.list_segments().await
+    }
+
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        self.shared()?.storage.delete_segments(segments).await
+    }
+
+    async fn squeeze(&self) -> bool {
+        self.shared.storage.squeeze().await
+    }
+
+    async fn close(&self) {
+        if self.closed.replace(true) {
+            return;
+        }
+        let shared = &self.shared;
+        shared.handles.set(shared.handles.get() - 1);
+        if shared.handles.get() > 0 {
+            return;
+        }
+        let _turn = shared.turn.lock().await;
+        if shared.broken.borrow().is_none() {
+            shared.leave().await;
+        }
+        shared.storage.close().await;
+        shared.folder.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;
