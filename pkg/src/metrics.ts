@@ -64,8 +64,11 @@ export interface Metrics {
   readonly kind: InstanceKind;
   /** Writes in memory, not yet in a segment; `frozen` memtables are being flushed. `budget` is the option `memtableBytes`. */
   readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
-  /** The log that protects them. */
-  readonly log: { readonly bytes: number; readonly records: number };
+  /**
+   * The log that protects them. With the storage "indexeddb" it is in files where that is faster and can be done: in a
+   * worker of Chromium.
+   */
+  readonly log: { readonly bytes: number; readonly records: number; readonly inFiles: boolean };
   /** All segments; `garbage` are the bytes in them that nothing uses any more, estimated. */
   readonly segments: { readonly count: number; readonly bytes: number; readonly garbage: number };
   /** The reserve for deletions on a full disk: its stored bytes, and the option `reserveBytes`. In memory both are 0. */

@@ -1,8 +1,9 @@
 //! The engine, for JavaScript: an open instance, which gives sessions to its clients.
 
 use super::admin::{self, Arguments, Known, OpenOptions};
-use super::env::BrowserEnv;
+use super::env::{BrowserEnv, load};
 use super::error::{promise, to_js};
+use super::files::OpenLog;
 use super::idb;
 use super::idb::catalogue::{self, not_there};
 use super::{AnyStorage, Session, files, instances};
@@ -37,6 +38,8 @@ pub(super) struct Opened {
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
     options: Options,
+    /// Whether the log of an instance in IndexedDB is in files.
+    log_in_files: bool,
     /// Whether this opening was the instance's first one.
     is_first: bool,
     /// The number of operations that wait for [`Module::Occasional`]. Later operations wait too, so they keep their order.
@@ -127,6 +130,23 @@ impl Engine {
     }
 }
 
+/// Finds the place of the log of an instance in IndexedDB.
+async fn open_log(
+    storage: idb::IdbStorage,
+    options: &OpenOptions,
+    folder: &Function,
+    env: &Rc<BrowserEnv>,
+    granted: &Promise,
+) -> Result<OpenLog> {
+    let has_files = options.keeps_log_in_files() && !options.salvages() && load(Module::Files).await.is_ok();
+    if !has_files && !storage.has_log_elsewhere().await? {
+        return Ok(OpenLog { storage: AnyStorage::Idb(storage), is_in_files: false });
+    }
+    // Loading may have taken long.
+    instances::check_lock(granted).await?;
+    files::open_log(folder, storage, Rc::clone(env) as _, options.salvages()).await
+}
+
 impl Opened {
     async fn new(
         options: OpenOptions,
@@ -141,6 +161,7 @@ impl Opened {
         // The storage, to be closed if the engine does not open.
         let mut closable = None;
         let mut is_used = false;
+        let mut log_in_files = false;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
@@ -152,11 +173,24 @@ impl Opened {
             is_used = folder.is_used;
             (AnyStorage::Other(folder.storage), folder.kind.unwrap_or(options.new_instance().kind()))
         } else {
+            if options.keeps_log_in_files() {
+                // If this fails, the opening says so.
+                env.spawn(Box::pin(async { drop(load(Module::Files).await) }));
+            }
             let (storage, kind, found) = instances::open(&name, &options, &*env, &granted, existed).await?;
             row = Some(found);
             closable = Some(storage.clone());
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
-            (AnyStorage::Idb(storage), kind)
+            match open_log(storage.clone(), &options, folder, &env, &granted).await {
+                Ok(log) => {
+                    log_in_files = log.is_in_files;
+                    (log.storage, kind)
+                }
+                Err(error) => {
+                    storage.close().await;
+                    return Err(error);
+                }
+            }
         };
         let mut engine_options = options.engine(kind);
         engine_options.expects_data = row.as_ref().map_or(is_used, |row| row.opened) && !options.recreates();
@@ -193,6 +227,7 @@ impl Opened {
             env,
             kind,
             options: engine_options,
+            log_in_files,
             is_first,
             loading: Cell::default(),
         })
@@ -268,6 +303,7 @@ impl Opened {
         let known = Known {
             kind: self.kind,
             options: &self.options,
+            log_in_files: self.log_in_files,
             now: instance.now_ms(),
             table_of: &table_of,
             activity: &self.sessions.activity(),

@@ -1,14 +1,16 @@
-//! The files of a host that gives them synchronously: Node.
+//! The files of a host: all of an instance in Node, and its log in a worker of a browser.
 
 use super::env::load;
+use super::idb::IdbStorage;
 use super::instances::parse_kind;
-use super::storage::BoxedStorage;
-use crate::env::LocalFuture;
+use super::storage::{AnyStorage, BoxedStorage};
+use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::InstanceKind;
 use crate::modules::Module;
-use crate::storage::files::{File, FileStorage, Folder};
-use js_sys::{Array, Function, Promise, Reflect};
+use crate::storage::files::{File, FileStorage, Folder, LogInFiles, SharedFolder};
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
+use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -32,6 +34,12 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     fn release(this: &HostFolder);
+
+    #[wasm_bindgen(method, catch)]
+    fn peek(this: &HostFolder, name: &str) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, getter, js_name = canOpen)]
+    fn can_open(this: &HostFolder) -> bool;
 
     #[wasm_bindgen(method, getter)]
     fn kind(this: &HostFolder) -> Option<String>;
@@ -86,6 +94,55 @@ fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolde
         let folder = FilesOfHost(folder);
         let storage = if salvages { FileStorage::salvage(folder).await? } else { FileStorage::open(folder).await? };
         Ok(OpenFolder { storage: Box::new(storage), kind, is_used })
+    })
+}
+
+/// An instance in IndexedDB whose log may be elsewhere.
+pub(super) struct OpenLog {
+    pub(super) storage: AnyStorage,
+    /// Whether its log is in files.
+    pub(super) is_in_files: bool,
+}
+
+/// Opens the log of an instance in the folder that `folder` opens, or finds that it has to be in `storage`. The caller has the
+/// instance's lock.
+pub(super) async fn open_log(
+    folder: &Function,
+    storage: IdbStorage,
+    env: Rc<dyn Env>,
+    salvages: bool,
+) -> Result<OpenLog> {
+    load(Module::Files).await?;
+    open_log_folder(folder.clone(), storage, env, salvages).await
+}
+
+/// A gate of [`Module::Files`].
+#[inline(never)]
+fn open_log_folder(
+    folder: Function,
+    storage: IdbStorage,
+    env: Rc<dyn Env>,
+    salvages: bool,
+) -> LocalFuture<Result<OpenLog>> {
+    Box::pin(async move {
+        let folder = resolved(folder.call0(&JsValue::UNDEFINED)).await?;
+        if folder.is_undefined() {
+            if storage.has_log_elsewhere().await? {
+                return Err(Error::new(
+                    Code::Unavailable,
+                    "The log of the instance is in files of this origin, which cannot be reached here.",
+                ));
+            }
+            return Ok(OpenLog { storage: AnyStorage::Idb(storage), is_in_files: false });
+        }
+        let folder = FilesOfHost(folder.unchecked_into::<HostFolder>());
+        let log = if salvages {
+            LogInFiles::salvage(storage, folder, env).await?
+        } else {
+            LogInFiles::open(storage, folder, env).await?
+        };
+        let is_in_files = log.is_in_files();
+        Ok(OpenLog { storage: AnyStorage::Other(Box::new(log)), is_in_files })
     })
 }
 
@@ -144,6 +201,17 @@ impl Folder for FilesOfHost {
 
     fn release(&self) {
         self.0.release();
+    }
+}
+
+impl SharedFolder for FilesOfHost {
+    async fn peek(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let bytes = resolved(self.0.peek(name)).await?;
+        Ok(bytes.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec))
+    }
+
+    fn can_open(&self) -> bool {
+        self.0.can_open()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::files::FilesOfHost;
 use super::idb::IdbStorage;
 use crate::error::Result;
-use crate::storage::files::FileStorage;
+use crate::storage::files::{FileStorage, LogInFiles};
 use crate::storage::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 use bytes::Bytes;
 use std::future::Future;
@@ -13,7 +13,7 @@ use std::pin::Pin;
 pub enum AnyStorage {
     /// IndexedDB: persistent.
     Idb(IdbStorage),
-    /// Memory, lost with the page or the worker; or files of the host.
+    /// IndexedDB with the log in files; files of the host; memory, lost with the page or the worker.
     Other(Box<dyn BoxedStorage>),
 }
 
@@ -37,6 +37,12 @@ macro_rules! calls {
         }
 
         impl BoxedStorage for MemoryStorage {
+            $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
+                Box::pin(Storage::$call(self, $($argument),*))
+            })*
+        }
+
+        impl BoxedStorage for LogInFiles<IdbStorage, FilesOfHost> {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*

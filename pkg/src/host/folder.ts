@@ -37,6 +37,23 @@ export interface HostFolder {
   release(): void;
 }
 
+/** The folder of an instance's log beside IndexedDB. Each file is open in one thread at a time. */
+export interface HostLogFolder {
+  /** Whether this thread can open files. Elsewhere it only looks at them. */
+  readonly canOpen: boolean;
+  /** Opens a file. Creates it if it is missing. Throws `Busy` while another thread has it. */
+  open(name: string): Promise<HostFile>;
+  /** The bytes of a file that another thread may have; `undefined` if it is missing. */
+  peek(name: string): Promise<Uint8Array | undefined>;
+  /** Deletes a file that nobody has open. */
+  remove(name: string): Promise<void>;
+  /** The names of its files. */
+  list(): Promise<string[]>;
+  flush(): void;
+  /** Closes all files. */
+  release(): void;
+}
+
 /** Gives folders of instances. */
 export interface HostFolders {
   /** A path that no longer depends on the current folder of the process. */

@@ -7,10 +7,11 @@ import { readClock } from "../clock.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
-import type { HostFolder, HostFolders } from "./folder.js";
+import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
+import { keepsLogs, openLogFolder } from "./log-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
@@ -306,13 +307,18 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   };
   const open = async (): Promise<RunningEngine> => {
     const shared = options.storage === "indexeddb";
+    /** The folder of its log. */
+    let logs: HostLogFolder | undefined;
+    const openFolder = shared
+      ? async () => (logs = await openLogFolder(options.name))
+      : () => (folder = folders!.open(options));
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await unlessTrapped(() => Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), () => (folder = folders!.open(options)), onEnd, (error) => {
+      const engine = await unlessTrapped(() => Engine.open({ ...options, logInFiles: shared && keepsLogs() }, locking.then(() => granted, () => false), () => wasWitnessed(options.name), openFolder, onEnd, (error) => {
         // After it was cut off, its calls fail.
         if (running?.isLost) return;
         if (error !== null && toError(error).code === "Closed") {
@@ -329,10 +335,17 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       }
       folder?.use();
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
-      running = new ThreadEngine(options.name, options.client, engine, events, await locking, clock, await leading, waited, witnessed);
+      const unlock = await locking;
+      const release = (): Promise<void> => {
+        // The next leader can have its files at once.
+        logs?.release();
+        return unlock();
+      };
+      running = new ThreadEngine(options.name, options.client, engine, events, release, clock, await leading, waited, witnessed);
       running.leader?.lead(running, options, waited);
       return running;
     } catch (error) {
+      logs?.release();
       // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
       (await leading)?.stop();

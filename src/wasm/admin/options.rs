@@ -15,6 +15,8 @@ use serde::Deserialize;
 pub(in crate::wasm) struct OpenOptions {
     pub(in crate::wasm) name: String,
     storage: Option<StorageName>,
+    /// Whether this thread can keep the log in files.
+    log_in_files: Option<bool>,
     create: Option<bool>,
     kind: Option<InstanceKind>,
     durability: Option<Durability>,
@@ -93,6 +95,11 @@ impl OpenOptions {
     /// Whether the data lives in files of the host.
     pub(in crate::wasm) fn is_in_files(&self) -> bool {
         self.storage == Some(StorageName::Files)
+    }
+
+    /// Whether the log of an instance in IndexedDB goes to files.
+    pub(in crate::wasm) fn keeps_log_in_files(&self) -> bool {
+        self.log_in_files.unwrap_or(false)
     }
 
     /// Whether what is left of damaged data is opened.

@@ -3,6 +3,7 @@
 //! Each instance has one database, `tabstore/<instance in lower case>`, with three object stores. So readers of one kind of
 //! record never wait for a writer of another. The stores are `log` (key: number), `blocks` (key: `[segment, block]`) and
 //! `manifest` (key: id). Every value is a `Uint8Array`. A write is done only when its transaction has completed.
+//! The fence of a log in files is among the log records, below 0 (see [`FencedStorage`]).
 //!
 //! Every transaction that writes names the log, so the browser runs them one after another. With two of them open when
 //! the browser is killed, Chromium cannot undo both at its next start. (On LevelDB a transaction leaves traces on the
@@ -31,9 +32,10 @@ mod turn;
 
 use super::env::sleep;
 use crate::error::{Code, Error, Result};
+use crate::format::record::{self, Place};
 use crate::storage::{
-    BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
-    fenced,
+    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage,
+    check_stage, closed, fenced,
 };
 use bytes::Bytes;
 use connection::{Connection, Missing};
@@ -52,6 +54,21 @@ const LOG: &str = "log";
 const BLOCKS: &str = "blocks";
 const MANIFEST: &str = "manifest";
 const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+
+/// The id of a manifest that is none: it is there while the note of the fence is not empty. It has a version of its own, so
+/// versions of this library that know no fence refuse the store by name.
+const MARK: u64 = LARGEST;
+const MARK_VERSION: u8 = 5;
+
+/// The largest number that a double holds exactly, as it does all smaller ones.
+const LARGEST: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+
+/// The number of the fence that a commit depends on, and what the fence becomes with it.
+#[derive(Clone, Copy)]
+struct Behind<'a> {
+    number: u64,
+    changed: Option<&'a Fence>,
+}
 
 /// The number of repeated commits after space was freed, for all commits together, and the first pause, in ms. Each
 /// pause is twice as long as the one before.
@@ -186,6 +203,60 @@ impl IdbStorage {
         }
     }
 
+    /// Whether the log, or a part of it, is elsewhere.
+    ///
+    /// # Errors
+    /// As for all calls of [`Storage`].
+    pub async fn has_log_elsewhere(&self) -> Result<bool> {
+        Ok(!self.records(MANIFEST, MARK).await?.is_empty())
+    }
+
+    /// The records of `log` or `manifest` from the key `from` on, in ascending order.
+    async fn records(&self, store: &str, from: u64) -> Result<Vec<(u64, Bytes)>> {
+        self.call("reading its records", async |connection, _| {
+            numbered(&Read::begin(connection.raw(), &[store]).await?, store, from).await
+        })
+        .await
+    }
+
+    /// Makes a commit, behind the fence or without it.
+    async fn commit_with(&self, commit: Commit, behind: Option<Behind<'_>>) -> Result<()> {
+        if behind.is_none()
+            && commit.log.is_empty()
+            && commit.trim_log.is_empty()
+            && commit.drop_segments.is_empty()
+            && commit.manifest.is_none()
+        {
+            return if self.link.is_closed() { Err(closed()) } else { Ok(()) };
+        }
+        let mut stores = vec![LOG];
+        if !commit.drop_segments.is_empty() {
+            stores.push(BLOCKS);
+        }
+        if commit.manifest.is_some() || behind.is_some() {
+            stores.push(MANIFEST);
+        }
+        let only_deletes = behind.is_none() && commit.log.is_empty() && commit.manifest.is_none();
+        loop {
+            let stored = self.call("committing", async |connection, again| {
+                if again && is_stored(connection, &commit).await? {
+                    return Ok(());
+                }
+                self.write(connection, &stores, commit.durability, |write| issue(write, &commit, behind)).await
+            });
+            let stored = stored.await;
+            if stored.is_ok() && only_deletes {
+                self.patience.set(PATIENCE);
+            }
+            let left = self.patience.get();
+            if left == 0 || only_deletes || !matches!(&stored, Err(error) if error.code() == Code::QuotaExceeded) {
+                return stored;
+            }
+            self.patience.set(left - 1);
+            sleep(FIRST_PAUSE << (PATIENCE - left)).await;
+        }
+    }
+
     /// One transaction. `issue` makes all its requests synchronously. The log is among `stores`.
     async fn write(
         &self,
@@ -210,7 +281,8 @@ impl Storage for IdbStorage {
         self.call("reading its manifest and log", async |connection, _| {
             let read = Read::begin(connection.raw(), &[MANIFEST, LOG]).await?;
             let found = numbered(&read, MANIFEST, 0).await?;
-            let manifests: Vec<_> = found.into_iter().rev().map(|(id, bytes)| (ManifestId(id), bytes)).collect();
+            let manifests = found.into_iter().rev().filter(|(id, _)| *id != MARK);
+            let manifests: Vec<_> = manifests.map(|(id, bytes)| (ManifestId(id), bytes)).collect();
             let log = numbered(&read, LOG, from(&manifests)?.0).await?;
             Ok(Loaded { manifests, log: log.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect() })
         })
@@ -218,11 +290,8 @@ impl Storage for IdbStorage {
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
-        self.call("reading its log", async |connection, _| {
-            let found = numbered(&Read::begin(connection.raw(), &[LOG]).await?, LOG, from.0).await?;
-            Ok(found.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect())
-        })
-        .await
+        let found = self.records(LOG, from.0).await?;
+        Ok(found.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect())
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
@@ -265,39 +334,7 @@ impl Storage for IdbStorage {
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        if commit.log.is_empty()
-            && commit.trim_log.is_empty()
-            && commit.drop_segments.is_empty()
-            && commit.manifest.is_none()
-        {
-            return if self.link.is_closed() { Err(closed()) } else { Ok(()) };
-        }
-        let mut stores = vec![LOG];
-        if !commit.drop_segments.is_empty() {
-            stores.push(BLOCKS);
-        }
-        if commit.manifest.is_some() {
-            stores.push(MANIFEST);
-        }
-        let only_deletes = commit.log.is_empty() && commit.manifest.is_none();
-        loop {
-            let stored = self.call("committing", async |connection, again| {
-                if again && is_stored(connection, &commit).await? {
-                    return Ok(());
-                }
-                self.write(connection, &stores, commit.durability, |write| issue(write, &commit)).await
-            });
-            let stored = stored.await;
-            if stored.is_ok() && only_deletes {
-                self.patience.set(PATIENCE);
-            }
-            let left = self.patience.get();
-            if left == 0 || only_deletes || !matches!(&stored, Err(error) if error.code() == Code::QuotaExceeded) {
-                return stored;
-            }
-            self.patience.set(left - 1);
-            sleep(FIRST_PAUSE << (PATIENCE - left)).await;
-        }
+        self.commit_with(commit, None).await
     }
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
@@ -335,8 +372,8 @@ impl Storage for IdbStorage {
         let written = self.write(&connection, &[LOG], Durability::Relaxed, |write| {
             let store = write.store(LOG)?;
             for value in 1..=SQUEEZE_VALUES {
-                // No record has such a number.
-                let request = store.put_with_key(&zeros, &JsValue::from_f64(-f64::from(value)))?;
+                // No record has such a key.
+                let request = store.put_with_key(&zeros, &JsValue::from_f64(0.5 / f64::from(value)))?;
                 if value == SQUEEZE_VALUES {
                     write.guard(&request, |_| Err(closed()));
                 }
@@ -353,8 +390,60 @@ impl Storage for IdbStorage {
     }
 }
 
+/// The fence is a record of the log whose key is its number, below 0. Its value is the note.
+impl FencedStorage for IdbStorage {
+    async fn fence(&self) -> Result<Fence> {
+        self.call("reading its fence", async |connection, _| {
+            let read = Read::begin(connection.raw(), &[LOG]).await?;
+            let (store, below) = (read.store(LOG)?, IdbKeyRange::upper_bound_with_open(&JsValue::from(0), true)?);
+            let keys = store.get_all_keys_with_key(&below)?;
+            let values = read.answer(&store.get_all_with_key(&below)?).await?;
+            let key = Array::from(&keys.result()?).get(0).as_f64();
+            let number = key.map_or(Ok(0), |key| to_number(&JsValue::from_f64(-key)))?;
+            Ok(Fence { number, note: to_bytes(&Array::from(&values).get(0)) })
+        })
+        .await
+    }
+
+    async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
+        self.commit_with(commit, Some(Behind { number, changed })).await
+    }
+}
+
+fn fence_key(number: u64) -> Result<JsValue> {
+    Ok(number_key(number)?.as_f64().map_or(JsValue::NULL, |key| JsValue::from_f64(-key)))
+}
+
+/// Makes the requests that fail if the fence has another number, and change it. A gate of [`Module::Files`].
+///
+/// [`Module::Files`]: crate::modules::Module::Files
+#[inline(never)]
+fn issue_fence(write: &mut Write, Behind { number, changed }: Behind<'_>) -> Result<(), Trouble> {
+    let store = write.store(LOG)?;
+    // The next leader has added it. No request depends on the answer of another, so the browser knows at once that there are
+    // no more.
+    let next = fence_key(number + 1)?;
+    store.add_with_key(&Uint8Array::new_with_length(0), &next)?;
+    store.delete(&next)?;
+    if let Some(fence) = changed {
+        store.delete(&fence_key(number)?)?;
+        store.put_with_key(&to_js(&fence.note), &fence_key(fence.number)?)?;
+        let (manifests, mark) = (write.store(MANIFEST)?, number_key(MARK)?);
+        if fence.note.is_empty() {
+            manifests.delete(&mark)?;
+        } else {
+            manifests
+                .put_with_key(&to_js(&record::seal_as(Place::Manifest(ManifestId(MARK)), MARK_VERSION, &[])), &mark)?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes the requests of a commit.
-fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
+fn issue(write: &mut Write, commit: &Commit, behind: Option<Behind<'_>>) -> Result<(), Trouble> {
+    if let Some(behind) = behind {
+        issue_fence(write, behind)?;
+    }
     if !commit.log.is_empty() || !commit.trim_log.is_empty() {
         let store = write.store(LOG)?;
         for (number, bytes) in &commit.log {
@@ -371,7 +460,8 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
     }
     if let Some((id, bytes)) = &commit.manifest {
         let store = write.store(MANIFEST)?;
-        let newer = IdbKeyRange::lower_bound(&number_key(id.0)?)?;
+        let newer =
+            IdbKeyRange::bound_with_lower_open_and_upper_open(&number_key(id.0)?, &number_key(MARK)?, false, true)?;
         let request = store.get_key(&newer)?;
         write.guard(&request, |key| {
             if key.is_undefined() { Ok(()) } else { Err(fenced("a manifest of this number or a later one is there")) }
@@ -428,7 +518,6 @@ fn durability(kind: &str) -> Result<Object> {
 
 /// A number as a key. IndexedDB's numbers are doubles, which hold integers up to 2^53 exactly.
 fn number_key(number: u64) -> Result<JsValue> {
-    const LARGEST: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
     if number > LARGEST {
         return Err(Error::internal(format!("{number} is too large for a key")));
     }
