@@ -29,7 +29,9 @@ pub enum Module {
     Access,
     /// Requests of several changes to a door.
     Batches,
-    /// Storage in files of the host.
+    /// Starting and ending local transactions.
+    Transactions,
+    /// Storage in files of the host, and the log of IndexedDB in files.
     Files,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
@@ -48,6 +50,7 @@ impl Module {
             Self::Azure => "azure",
             Self::Access => "access",
             Self::Batches => "batches",
+            Self::Transactions => "transactions",
             Self::Files => "files",
             Self::Occasional => "occasional",
         }

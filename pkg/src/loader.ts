@@ -19,7 +19,7 @@ export interface DefaultSource {
   (): WasmSource | Promise<WasmSource>;
 }
 
-const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "files", "occasional"]);
+const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "transactions", "files", "occasional"]);
 
 let given: WasmSource | Promise<WasmSource> | undefined;
 let givenModules: WasmModules = {};

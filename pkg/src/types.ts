@@ -40,7 +40,9 @@ export interface WasmModules {
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_batches.wasm`: transactions of the Azure Table service. */
   readonly batches?: WasmSource | Promise<WasmSource> | undefined;
-  /** `tabstore_files.wasm`: storage in files. */
+  /** `tabstore_transactions.wasm`: starts and ends local transactions. */
+  readonly transactions?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_files.wasm`: storage in files, and the log of IndexedDB in files. */
   readonly files?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;

@@ -12,6 +12,7 @@ use crate::error::{Code, Error};
 use crate::model::limits;
 use crate::modules::Module;
 use crate::storage::Storage;
+use crate::tablestore::transact::{self, TransactionRequest};
 use std::rc::Rc;
 
 /// The use of requests after reading.
@@ -73,6 +74,7 @@ impl<S: Storage> Job<S> {
     fn needed_module(&self) -> Option<Module> {
         match self.head.op {
             op::AZURE => Some(Module::Azure),
+            op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Some(Module::Transactions),
             _ => self.frame.has_rule().then_some(Module::Rules),
         }
     }
@@ -225,22 +227,15 @@ impl<S: Storage> Job<S> {
 
     /// Starts, commits or aborts a transaction.
     async fn transact(self) {
-        let instance = &self.shared.instance;
-        let done = if self.head.op == op::START_LOCAL_TRANSACTION {
-            let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {
-                return;
-            };
-            let started = instance.start_local_transaction_of(Some(self.shared.client), table, &key);
-            started.map(|started| (started.consumed, Some(started.id)))
-        } else {
-            let Some(id) = self.read::<Text>() else { return };
-            let ended = match self.head.op {
-                op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
-                _ => instance.abort_transaction(id),
-            };
-            ended.map(|consumed| (consumed, None))
+        let request = match self.head.op {
+            op::START_LOCAL_TRANSACTION => self
+                .read::<contract::StartLocalTransaction>()
+                .map(|StartLocalTransaction { table, key }| TransactionRequest::Start(table, key)),
+            op::COMMIT_TRANSACTION => self.read::<Text>().map(TransactionRequest::Commit),
+            _ => self.read::<Text>().map(TransactionRequest::Abort),
         };
-        match done {
+        let Some(request) = request else { return };
+        match transact::run(&self.shared.instance, request, self.shared.client, self.origin()).await {
             Ok((consumed, id)) => self.answer(|out| out.transacted(self.head.id, consumed, id.as_deref())),
             Err(failure) => self.refuse(&failure.error),
         }

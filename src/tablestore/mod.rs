@@ -55,7 +55,7 @@ mod stream;
 mod table;
 mod throttle;
 mod time;
-mod transact;
+pub(crate) mod transact;
 mod transaction;
 mod unknown_table;
 mod watch;

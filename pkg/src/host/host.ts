@@ -39,7 +39,7 @@ export interface EngineOptions {
 export type OnResponses = (frame: Uint8Array) => void;
 
 /** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
-export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "files" | "occasional";
+export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "transactions" | "files" | "occasional";
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;

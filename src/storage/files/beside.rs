@@ -39,9 +39,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// After so long since the fence was last seen in place, a leader looks at it before it acknowledges a write.
-const PROOF_US: u64 = 500_000;
+const PROOF_US: u64 = 250_000;
 /// So long after the fence was raised, the leader before has acknowledged its last write.
-const PATIENCE_US: u64 = 600_000;
+const PATIENCE_US: u64 = 330_000;
 /// The first pause between two attempts to open files that somebody has, ms. Each pause is twice as long as the one before.
 const FIRST_PAUSE: u32 = 4;
 /// How often to try again when another leader takes over at the same time.
