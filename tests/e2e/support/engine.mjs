@@ -12,6 +12,7 @@
 // - crash: the end of a page's process, by `crash` or `kill`; both return once the browser has noticed
 // - restart: data that stays when a driven browser ends
 // - storage: navigator.storage
+// - files: logs in files of the origin
 // - locators: finding elements as people do
 // - frames, workers: running code in them
 // - removal: frames that are removed give back what they had, and settle their promises

@@ -62,6 +62,7 @@ export default {
   lacks: {
     levelDB: "Firefox keeps IndexedDB in SQLite",
     resizing: "the quota of Firefox is a preference, and stays the same until the browser ends",
+    files: "the log stays in IndexedDB: each call on a file waits for another thread there",
     workers: "Playwright runs no code in workers over WebDriver BiDi",
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
     node: "it is the same in all engines",

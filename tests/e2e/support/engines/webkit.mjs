@@ -69,6 +69,7 @@ export default {
     resizing: "WebKitGTK has no quota that a test could set",
     crash: "WebKitWebDriver ends its session with the first page that crashes",
     restart: "a driven WebKitGTK forgets its data when it ends",
+    files: "WebKitGTK has no files of an origin",
     storage: "WebKitGTK has no navigator.storage, and no files of an origin",
     locators: "WebDriver finds no elements by their roles",
     frames: "our WebDriver runs code in pages only",
