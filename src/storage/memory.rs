@@ -322,6 +322,12 @@ mod tests {
     }
 
     #[test]
+    fn a_raised_fence_keeps_others_out() {
+        let storage = MemoryStorage::new();
+        now(crate::storage::contract::a_raised_fence_keeps_others_out(&storage, &storage.clone())).unwrap();
+    }
+
+    #[test]
     fn an_image_lives_apart_from_its_origin() {
         let storage = MemoryStorage::new();
         now(storage.commit(append(1, 1))).unwrap();

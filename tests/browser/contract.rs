@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use tabstore::Result;
 use tabstore::storage::contract::{self, Stores};
-use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::storage::{Commit, Fence, FencedStorage, MemoryStorage, Storage};
 use tabstore::wasm::AnyStorage;
 use tabstore::wasm::idb::IdbStorage;
 
@@ -43,6 +43,18 @@ mod on_indexeddb {
         )* };
     }
     tabstore::storage_contract_rules!(each);
+}
+
+/// With a note, versions that know no fence refuse the store.
+#[wasm_bindgen_test::wasm_bindgen_test]
+async fn a_raised_fence_keeps_others_out() {
+    let one = IdbStorage::open("fence").await.unwrap();
+    let other = IdbStorage::open("fence").await.unwrap();
+    contract::a_raised_fence_keeps_others_out(&one, &other).await.unwrap();
+    assert!(!one.has_log_elsewhere().await.unwrap());
+    let noted = Fence { number: 3, note: vec![1].into() };
+    one.commit_behind(Commit::default(), 2, Some(&noted)).await.unwrap();
+    assert!(other.has_log_elsewhere().await.unwrap());
 }
 
 mod on_memory {

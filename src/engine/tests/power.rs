@@ -3,8 +3,8 @@
 use super::*;
 use crate::storage::Durability;
 use crate::storage::faults::{Call, Hook, Hooked};
-use crate::storage::files::FileStorage;
 use crate::storage::files::device::Device;
+use crate::storage::files::{FileStorage, LogInFiles};
 
 /// Keeps only data that was stored strictly. Browsers promise more than that: some write everything in order.
 #[derive(Clone)]
@@ -58,71 +58,96 @@ fn with_strict_durability_a_power_cut_loses_nothing_that_was_answered() {
     assert!(metrics.flushes > 3 && metrics.compactions > 0 && metrics.log_records < 400);
 }
 
+/// Writes on a device whose process dies or whose power is lost at any call, and opens it again, many times. `open` opens an
+/// engine on it.
+fn dies_at_any_call<S: Storage>(
+    durability: Durability,
+    loses_power: bool,
+    open: impl Fn(&Device, &SimEnv, &Options) -> Result<Rc<Engine<S>>>,
+) {
+    let chance = SimEnv::shuffled(NOW, 7);
+    let mut random = |below: u64| chance.random() % below;
+    let options = Options { durability, ..tiny() };
+    let open = |device: &Device, env: &SimEnv| open(device, env, &options);
+    let mut device = Device::default();
+    let mut stored: BTreeMap<String, i64> = BTreeMap::new();
+    let (mut next, mut segments) = (0, 0);
+    for round in 0..150 {
+        let env = SimEnv::shuffled(NOW + round, round as u64 + 1);
+        device.fail_after(random(400), Code::Unavailable, true);
+        // The write that has no answer, if there is one.
+        let mut doubtful: Option<(String, i64)> = None;
+        if let Ok(engine) = open(&device, &env) {
+            env.run(async {
+                loop {
+                    next += 1;
+                    let key = format!("k{:03}", random(300));
+                    let cells = [put("x", NOW, next)];
+                    let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
+                    doubtful = Some((key.clone(), next));
+                    if engine.write(TREE, key.as_bytes(), &change, None).await.is_err() {
+                        break;
+                    }
+                    stored.extend(doubtful.take());
+                    let worked = match random(60) {
+                        0 => engine.flush().await,
+                        1 => engine.compact().await,
+                        _ => Ok(()),
+                    };
+                    if worked.is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        device = if loses_power { device.power_cut(&mut random) } else { device.image() };
+        let engine = open(&device, &env).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let found: BTreeMap<String, i64> = env
+            .run(scan(&engine, all(), Direction::Forward))
+            .into_iter()
+            .map(|(key, cells)| (key, cells[0].2))
+            .collect();
+        let mut with_doubtful = stored.clone();
+        with_doubtful.extend(doubtful);
+        assert!(found == stored || found == with_doubtful, "round {round}, {durability:?}");
+        stored = found;
+        segments = segments.max(engine.metrics().segments);
+        env.run(engine.close());
+        // The simulation keeps background work that has not ended, and with it the files.
+        device = device.image();
+    }
+    assert!(
+        stored.len() > 250 && segments > 3 && next > 5000,
+        "{} rows, {segments} segments, {next} writes",
+        stored.len()
+    );
+}
+
 /// Q: an engine on files, whose process dies or whose power is lost at any call, loses nothing that was answered, and goes on;
 /// without strict durability, only the process may die.
 #[test]
 fn on_files_a_death_at_any_call_loses_nothing_that_was_answered() {
-    let chance = SimEnv::shuffled(NOW, 7);
-    let mut random = |below: u64| chance.random() % below;
     for (durability, loses_power) in [(Durability::Strict, true), (Durability::Relaxed, false)] {
-        let options = Options { durability, ..tiny() };
-        let open = |device: &Device, env: &SimEnv| {
+        dies_at_any_call(durability, loses_power, |device, env, options| {
             env.run(async {
                 let storage = FileStorage::open_with(device.folder(), 20_000, false).await?;
                 Engine::open(storage, Rc::new(env.clone()), options.clone()).await
             })
-        };
-        let mut device = Device::default();
-        let mut stored: BTreeMap<String, i64> = BTreeMap::new();
-        let (mut next, mut segments) = (0, 0);
-        for round in 0..150 {
-            let env = SimEnv::shuffled(NOW + round, round as u64 + 1);
-            device.fail_after(random(400), Code::Unavailable, true);
-            // The write that has no answer, if there is one.
-            let mut doubtful: Option<(String, i64)> = None;
-            if let Ok(engine) = open(&device, &env) {
-                env.run(async {
-                    loop {
-                        next += 1;
-                        let key = format!("k{:03}", random(300));
-                        let cells = [put("x", NOW, next)];
-                        let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
-                        doubtful = Some((key.clone(), next));
-                        if engine.write(TREE, key.as_bytes(), &change, None).await.is_err() {
-                            break;
-                        }
-                        stored.extend(doubtful.take());
-                        let worked = match random(60) {
-                            0 => engine.flush().await,
-                            1 => engine.compact().await,
-                            _ => Ok(()),
-                        };
-                        if worked.is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            device = if loses_power { device.power_cut(&mut random) } else { device.image() };
-            let engine = open(&device, &env).unwrap_or_else(|error| panic!("round {round}: {error}"));
-            let found: BTreeMap<String, i64> = env
-                .run(scan(&engine, all(), Direction::Forward))
-                .into_iter()
-                .map(|(key, cells)| (key, cells[0].2))
-                .collect();
-            let mut with_doubtful = stored.clone();
-            with_doubtful.extend(doubtful);
-            assert!(found == stored || found == with_doubtful, "round {round}, {durability:?}");
-            stored = found;
-            segments = segments.max(engine.metrics().segments);
-            env.run(engine.close());
-            // The simulation keeps background work that has not ended, and with it the files.
-            device = device.image();
-        }
-        assert!(
-            stored.len() > 250 && segments > 3 && next > 5000,
-            "{} rows, {segments} segments, {next} writes",
-            stored.len()
-        );
+        });
+    }
+}
+
+/// Q: the same for an engine whose log is in files beside another storage, which keeps what it has.
+#[test]
+fn with_a_log_in_files_a_death_at_any_call_loses_nothing_that_was_answered() {
+    for (durability, loses_power) in [(Durability::Strict, true), (Durability::Relaxed, false)] {
+        let storage = MemoryStorage::new();
+        dies_at_any_call(durability, loses_power, |device, env, options| {
+            env.run(async {
+                let env = Rc::new(env.clone());
+                let log = LogInFiles::open_with(storage.clone(), device.folder(), Rc::clone(&env) as _, 20_000).await?;
+                Engine::open(log, env, options.clone()).await
+            })
+        });
     }
 }
