@@ -230,7 +230,7 @@ impl<S: Storage> Job<S> {
         let request = match self.head.op {
             op::START_LOCAL_TRANSACTION => self
                 .read::<contract::StartLocalTransaction>()
-                .map(|StartLocalTransaction { table, key }| TransactionRequest::Start(table, key)),
+                .map(|StartLocalTransaction { table, key }| TransactionRequest::Start(table, Box::new(key))),
             op::COMMIT_TRANSACTION => self.read::<Text>().map(TransactionRequest::Commit),
             _ => self.read::<Text>().map(TransactionRequest::Abort),
         };

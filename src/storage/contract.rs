@@ -425,6 +425,34 @@ pub async fn a_closed_storage_says_so(stores: &impl Stores) -> Result<()> {
     Ok(())
 }
 
+/// A fence that was raised keeps out every commit of a leader that has not noticed, and changes with the commit that raises it.
+/// These are two handles to a new store.
+pub async fn a_raised_fence_keeps_others_out(one: &impl FencedStorage, other: &impl FencedStorage) -> Result<()> {
+    assert_eq!(one.fence().await?, Fence::default());
+    let first = Fence { number: 1, note: Bytes::from_static(b"here") };
+    one.commit_behind(append(1), 0, Some(&first)).await?;
+    assert_eq!(other.fence().await?, first);
+    one.commit_behind(append(2), 1, None).await?;
+    let noted = Fence { number: 1, note: Bytes::from_static(b"there") };
+    one.commit_behind(Commit::default(), 1, Some(&noted)).await?;
+    let second = Fence { number: 2, ..noted };
+    other.commit_behind(Commit::default(), 1, Some(&second)).await?;
+    for commit in [Commit::default(), append(3), with_manifest(1)] {
+        let refused = one.commit_behind(commit, 1, Some(&Fence { number: 2, note: Bytes::new() })).await;
+        assert_eq!(refused.expect_err("the fence was raised").code(), Code::Fenced);
+    }
+    assert_eq!(one.fence().await?, second);
+    // Manifests and log are as without a fence.
+    other.commit_behind(with_manifest(1), 2, None).await?;
+    other.commit_behind(with_manifest(2), 2, Some(&Fence { number: 2, note: Bytes::new() })).await?;
+    assert_eq!(other.commit_behind(with_manifest(2), 2, None).await.expect_err("taken").code(), Code::Fenced);
+    assert_eq!(manifests(one).await?, [(ManifestId(2), bytes(50, 2)), (ManifestId(1), bytes(50, 1))]);
+    let log: Vec<u64> = other.read_log(LogNumber(0)).await?.iter().map(|(number, _)| number.0).collect();
+    assert_eq!(log, [1, 2]);
+    assert_eq!(one.fence().await?, Fence { number: 2, note: Bytes::new() });
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::faults::{Hooked, YieldOnce};
@@ -456,32 +484,4 @@ mod tests {
         )* };
     }
     crate::storage_contract_rules!(each);
-}
-
-/// A fence that was raised keeps out every commit of a leader that has not noticed, and changes with the commit that raises it.
-/// These are two handles to a new store.
-pub async fn a_raised_fence_keeps_others_out(one: &impl FencedStorage, other: &impl FencedStorage) -> Result<()> {
-    assert_eq!(one.fence().await?, Fence::default());
-    let first = Fence { number: 1, note: Bytes::from_static(b"here") };
-    one.commit_behind(append(1), 0, Some(&first)).await?;
-    assert_eq!(other.fence().await?, first);
-    one.commit_behind(append(2), 1, None).await?;
-    let noted = Fence { number: 1, note: Bytes::from_static(b"there") };
-    one.commit_behind(Commit::default(), 1, Some(&noted)).await?;
-    let second = Fence { number: 2, ..noted };
-    other.commit_behind(Commit::default(), 1, Some(&second)).await?;
-    for commit in [Commit::default(), append(3), with_manifest(1)] {
-        let refused = one.commit_behind(commit, 1, Some(&Fence { number: 2, note: Bytes::new() })).await;
-        assert_eq!(refused.expect_err("the fence was raised").code(), Code::Fenced);
-    }
-    assert_eq!(one.fence().await?, second);
-    // Manifests and log are as without a fence.
-    other.commit_behind(with_manifest(1), 2, None).await?;
-    other.commit_behind(with_manifest(2), 2, Some(&Fence { number: 2, note: Bytes::new() })).await?;
-    assert_eq!(other.commit_behind(with_manifest(2), 2, None).await.expect_err("taken").code(), Code::Fenced);
-    assert_eq!(manifests(one).await?, [(ManifestId(2), bytes(50, 2)), (ManifestId(1), bytes(50, 1))]);
-    let log: Vec<u64> = other.read_log(LogNumber(0)).await?.iter().map(|(number, _)| number.0).collect();
-    assert_eq!(log, [1, 2]);
-    assert_eq!(one.fence().await?, Fence { number: 2, note: Bytes::new() });
-    Ok(())
 }

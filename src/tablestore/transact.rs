@@ -35,14 +35,17 @@ impl Consumes for Started {
 /// A request about a transaction itself.
 pub(crate) enum TransactionRequest<'a> {
     /// Starts one on the rows of this partition key.
-    Start(TableName<'a>, KeyInput<'a>),
+    Start(TableName<'a>, Box<KeyInput<'a>>),
     /// Commits the one with this id.
     Commit(&'a str),
     /// Aborts it.
     Abort(&'a str),
 }
 
-/// Runs a request of a client. Returns its cost, and the id of a started transaction. A gate of [`Module::Transactions`].
+/// A request in progress. It gives its cost, and the id of a started transaction.
+type Running<'a> = Pin<Box<dyn Future<Output = Outcome<(Consumed, Option<String>)>> + 'a>>;
+
+/// Runs a request of a client. A gate of [`Module::Transactions`].
 ///
 /// [`Module::Transactions`]: crate::modules::Module::Transactions
 #[inline(never)]
@@ -51,7 +54,7 @@ pub(crate) fn run<'a, S: Storage>(
     request: TransactionRequest<'a>,
     client: u64,
     origin: Option<Origin>,
-) -> Pin<Box<dyn Future<Output = Outcome<(Consumed, Option<String>)>> + 'a>> {
+) -> Running<'a> {
     Box::pin(async move {
         let consumed = match request {
             TransactionRequest::Start(table, key) => {

@@ -23,18 +23,20 @@
 //! A close moves the log to the storage, unless it is long. As long as the note of the fence is not empty, versions of this
 //! library that know no fence refuse the store.
 
-use super::folder::{File, Image, SharedFolder};
-use super::journal::{Failure, HEAD, Journal};
-use super::state::{Change, State};
-use super::{TURN_BYTES, frame, replay};
+mod leader;
+mod takeover;
+
+use super::folder::SharedFolder;
+use super::journal::Failure;
+use super::{TURN_BYTES, frame};
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
-use crate::format::wire::{Reader, put_uv};
 use crate::storage::{
     BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed, fenced,
 };
 use bytes::Bytes;
 use futures_util::lock::Mutex;
+use leader::{Lead, Leader, Note, Seen, Way, merged};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -50,41 +52,6 @@ const ATTEMPTS: u32 = 8;
 const USUAL: u64 = 1;
 /// A close moves at most so many records to the storage.
 const MOVED: usize = 2000;
-
-/// Where the log is: the note of a [`Fence`].
-///
-/// ```text
-/// pair of files (varint) · 1 if its leader has closed them, otherwise 0
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Note {
-    pair: u64,
-    is_closed: bool,
-}
-
-impl Note {
-    fn encode(self) -> Bytes {
-        let mut out = Vec::new();
-        put_uv(self.pair, &mut out);
-        out.push(u8::from(self.is_closed));
-        out.into()
-    }
-
-    /// The note of a fence; `None` if the log is in the storage.
-    fn of(fence: &Fence) -> Result<Option<Self>> {
-        if fence.note.is_empty() {
-            return Ok(None);
-        }
-        let mut reader = Reader::new(&fence.note);
-        let mut read = || Ok(Self { pair: reader.uv()?, is_closed: reader.u8()? != 0 });
-        read().map(Some).map_err(|damage: crate::format::wire::Damage| Error::corrupt("the fence", damage))
-    }
-
-    /// The names of its files.
-    fn names(self) -> [String; 2] {
-        [0, 1].map(|place| format!("{:x}-{place}", self.pair))
-    }
-}
 
 /// A handle to a storage with its log in files. Its clones are further handles, each with its own open or closed state. The
 /// storage is closed with the last one.
@@ -106,79 +73,6 @@ struct Shared<S, D: SharedFolder> {
     handles: Cell<usize>,
     /// Why nobody knows any more what the files have.
     broken: RefCell<Option<Error>>,
-}
-
-/// How far the lead is taken.
-enum Lead<F> {
-    /// Not yet: the files were only looked at.
-    None(Seen),
-    /// The log is in these files.
-    Files(Box<Leader<F>>),
-    /// The log is in the storage.
-    Storage,
-}
-
-/// What the files had when they were looked at.
-#[derive(Default)]
-struct Seen {
-    log: Vec<(LogNumber, Bytes)>,
-    /// Why there may be more.
-    lost: Option<Error>,
-    /// Whether it is for reading only, so that damage takes only what is damaged.
-    is_salvage: bool,
-}
-
-/// The leader whose log is in files.
-struct Leader<F> {
-    journal: Journal<F>,
-    state: State,
-    note: Note,
-    /// The number of the fence.
-    number: u64,
-    /// The fence that its next commit to the storage has to set.
-    next: Option<Fence>,
-    /// Log records that the storage has, as far as they were read or written.
-    stored: Vec<LogNumber>,
-    /// When the fence was last known to be in place, in ticks of [`Env`].
-    proven_us: u64,
-}
-
-/// The error of files that are not there.
-fn lost() -> Error {
-    Error::corrupt("the log", "its files are missing or empty")
-}
-
-/// Records of two ascending lists. Of two with the same number, that of `first` stays.
-fn merged(first: Vec<(LogNumber, Bytes)>, second: Vec<(LogNumber, Bytes)>) -> Vec<(LogNumber, Bytes)> {
-    let mut all = Vec::with_capacity(first.len() + second.len());
-    let mut second = second.into_iter().peekable();
-    for record in first {
-        while let Some(before) = second.next_if(|(number, _)| *number < record.0) {
-            all.push(before);
-        }
-        second.next_if(|(number, _)| *number == record.0);
-        all.push(record);
-    }
-    all.extend(second);
-    all
-}
-
-impl<F: File> Leader<F> {
-    fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
-        let read =
-            |place: &super::LogPlace| Ok((place.number, self.journal.read(place.at, place.length as usize)?.into()));
-        self.state.log_from(from).iter().map(read).collect()
-    }
-
-    /// Appends a commit.
-    fn append(&mut self, commit: &Commit) -> Result<(), Failure> {
-        let mut frame = frame();
-        Change::encode(commit, &mut frame);
-        let start = self.journal.append(&mut frame)?;
-        let change = Change::decode(frame.get(HEAD..).unwrap_or_default(), start);
-        self.state.apply(change.map_err(|error| Failure { error, doubtful: true })?);
-        Ok(())
-    }
 }
 
 impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
@@ -272,205 +166,6 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         if doubtful { self.break_off(error) } else { error }
     }
 
-    /// Takes the lead.
-    async fn lead(self: &Rc<Self>) -> Result<()> {
-        for _ in 0..ATTEMPTS {
-            let old = self.storage.fence().await?;
-            let taken = match Note::of(&old)? {
-                None if self.folder.can_open() => self.begin(&old, State::default(), Vec::new()).await.map(Lead::Files),
-                None => Ok(Lead::Storage),
-                Some(note) => self.follow(&old, note).await,
-            };
-            match taken {
-                Err(error) if error.code() == Code::Fenced => {}
-                taken => {
-                    let taken = taken?;
-                    if let Lead::Files(leader) = &taken {
-                        let (shared, note) = (Rc::downgrade(self), leader.note);
-                        self.env.spawn(Box::pin(async move {
-                            if let Some(shared) = shared.upgrade() {
-                                shared.forget_others(note).await;
-                            }
-                        }));
-                    }
-                    self.lead.replace(taken);
-                    return Ok(());
-                }
-            }
-        }
-        Err(fenced("other tabs keep taking over the log"))
-    }
-
-    /// Begins a pair of files with these records.
-    async fn begin(&self, old: &Fence, mut state: State, log: Vec<(LogNumber, Bytes)>) -> Result<Box<Leader<D::File>>> {
-        let before_us = self.env.ticks_us();
-        let (note, files) = self.free_pair().await?;
-        let mut journal = match Journal::open(files, false, |_, _, _| Ok(())) {
-            // Nobody needs what these files had.
-            Err(error) if error.code() == Code::Corrupt => {
-                let Some(files) = self.open_files(note).await? else { return Err(error) };
-                files.iter().try_for_each(|file| file.set_length(0))?;
-                Journal::open(files, false, |_, _, _| Ok(()))?
-            }
-            opened => opened?,
-        };
-        let mut frame = frame();
-        let find = |number: LogNumber| log.iter().find(|(other, _)| *other == number).map(|(_, bytes)| bytes.to_vec());
-        let places = state.encode(&mut frame, |place| find(place.number).ok_or_else(lost))?;
-        state.log = places;
-        journal.turn(&mut frame).map_err(|failure| failure.error)?;
-        self.folder.flush_names()?;
-        let next = Fence { number: old.number + 1, note: note.encode() };
-        let (number, proven_us, stored) = (old.number, before_us, Vec::new());
-        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, proven_us }))
-    }
-
-    /// A pair of files that no other leader has: that of earlier leaders, so that files are made once; or a new one, while a
-    /// frozen leader has that.
-    async fn free_pair(&self) -> Result<(Note, [D::File; 2])> {
-        let usual = Note { pair: USUAL, is_closed: false };
-        if let Some(files) = self.open_files(usual).await? {
-            return Ok((usual, files));
-        }
-        let mut random = [0; 8];
-        self.env.fill_random(&mut random);
-        let other = Note { pair: u64::from_le_bytes(random) | USUAL << 1, ..usual };
-        let files = self.open_files(other).await?;
-        files
-            .map(|files| (other, files))
-            .ok_or_else(|| Error::new(Code::Busy, "the files of the log are open elsewhere"))
-    }
-
-    /// Takes over the log of another leader.
-    async fn follow(&self, old: &Fence, note: Note) -> Result<Lead<D::File>> {
-        let raised = Fence { number: old.number + 1, note: old.note.clone() };
-        let before_us = self.env.ticks_us();
-        self.storage.commit_behind(Commit::default(), old.number, Some(&raised)).await?;
-        let raised_us = self.env.ticks_us();
-        let waited = || self.env.ticks_us().saturating_sub(raised_us) >= PATIENCE_US;
-        let mut pause = FIRST_PAUSE;
-        while self.folder.can_open() {
-            if let Some(files) = self.open_files(note).await? {
-                let mut state = State::default();
-                let mut journal =
-                    Journal::open(files, false, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
-                if journal.is_new() {
-                    return Err(lost());
-                }
-                journal.cut_off()?;
-                // What readers see from now on must not be lost with the power later.
-                journal.flush()?;
-                let now_open = Note { is_closed: false, ..note };
-                let next = note.is_closed.then(|| Fence { number: raised.number, note: now_open.encode() });
-                let (number, proven_us, stored) = (raised.number, before_us, Vec::new());
-                return Ok(Lead::Files(Box::new(Leader {
-                    journal,
-                    state,
-                    note: now_open,
-                    number,
-                    next,
-                    stored,
-                    proven_us,
-                })));
-            }
-            if waited() {
-                break;
-            }
-            self.env.sleep(pause).await;
-            pause = (pause * 2).min(100);
-        }
-        while !note.is_closed && !waited() {
-            self.env.sleep(100).await;
-        }
-        let (state, log) = self.image(note, false).await?;
-        if self.folder.can_open() {
-            let mut leader = self.begin(&raised, state, log).await?;
-            if let Some(next) = leader.next.take() {
-                // What readers see from now on must not be lost with the power later.
-                self.storage.commit_behind(Commit::default(), raised.number, Some(&next)).await?;
-                leader.number = next.number;
-            }
-            return Ok(Lead::Files(leader));
-        }
-        self.give_to_storage(raised.number, log).await?;
-        Ok(Lead::Storage)
-    }
-
-    /// Opens the files of a pair; `None` while another leader has them.
-    async fn open_files(&self, note: Note) -> Result<Option<[D::File; 2]>> {
-        let [first, second] = note.names();
-        let busy = |error: Error| if error.code() == Code::Busy { Ok(None) } else { Err(error) };
-        let first = match self.folder.open(&first).await {
-            Ok(file) => file,
-            Err(error) => return busy(error),
-        };
-        match self.folder.open(&second).await {
-            Ok(second) => Ok(Some([first, second])),
-            Err(error) => busy(error),
-        }
-    }
-
-    /// What the files of a pair have, without opening them.
-    async fn image(&self, note: Note, salvages: bool) -> Result<(State, Vec<(LogNumber, Bytes)>)> {
-        let files = self.peek(note).await?.map(Image);
-        let mut state = State::default();
-        let journal =
-            Journal::open(files, salvages, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
-        if journal.is_new() {
-            return Err(lost());
-        }
-        let read = |place: &super::LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
-        let log = state.log.iter().map(read).collect::<Result<_>>()?;
-        Ok((state, log))
-    }
-
-    /// The bytes of a pair at one instant. Its leader may be alive, and write its last record or begin its last turn.
-    async fn peek(&self, note: Note) -> Result<[Vec<u8>; 2]> {
-        let [first, second] = note.names();
-        let mut before = self.folder.peek(&first).await?;
-        for _ in 0..ATTEMPTS {
-            let other = self.folder.peek(&second).await?;
-            let after = self.folder.peek(&first).await?;
-            if before == after {
-                return Ok([before.unwrap_or_default(), other.unwrap_or_default()]);
-            }
-            before = after;
-        }
-        Err(Error::new(Code::Busy, "another tab goes on writing the log"))
-    }
-
-    /// Looks at the log, and changes nothing.
-    async fn look(&self, salvages: bool) -> Result<Seen> {
-        let Some(note) = Note::of(&self.storage.fence().await?)? else {
-            return Ok(Seen { is_salvage: salvages, ..Seen::default() });
-        };
-        match self.image(note, salvages).await {
-            Ok((_, log)) => Ok(Seen { log, lost: None, is_salvage: salvages }),
-            Err(error) if error.code() == Code::Corrupt => {
-                Ok(Seen { log: Vec::new(), lost: Some(error), is_salvage: salvages })
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Moves records from files to the storage, for the leader with this number.
-    async fn give_to_storage(&self, number: u64, mut log: Vec<(LogNumber, Bytes)>) -> Result<()> {
-        let from = log.first().map_or(LogNumber(u64::MAX >> 12), |(number, _)| *number);
-        let stored = self.storage.read_log(from).await?;
-        log.retain(|(number, _)| stored.binary_search_by_key(number, |(other, _)| *other).is_err());
-        let commit = Commit { log, durability: Durability::Strict, ..Commit::default() };
-        self.storage.commit_behind(commit, number, Some(&Fence { number, note: Bytes::new() })).await
-    }
-
-    /// Deletes the files of all other pairs.
-    async fn forget_others(&self, note: Note) {
-        let Ok(names) = self.folder.list().await else { return };
-        for name in names.iter().filter(|name| !note.names().contains(name)) {
-            // A frozen leader may have it open.
-            let _ = self.folder.remove(name).await;
-        }
-    }
-
     /// Takes the lead with a commit, because there was no room for that before.
     async fn lead_late(self: &Rc<Self>) -> Result<()> {
         let last = match &*self.lead.borrow() {
@@ -508,33 +203,10 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
 
     async fn commit(self: &Rc<Self>, mut commit: Commit) -> Result<()> {
         self.lead_late().await?;
-        let (number, next) = {
-            let mut lead = self.lead.borrow_mut();
-            let Lead::Files(leader) = &mut *lead else {
-                drop(lead);
-                return self.storage.commit(commit).await;
-            };
-            leader.state.check(&commit)?;
-            if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.contains(number)) {
-                return Err(fenced(format_args!("log record {} is there", number.0)));
-            }
-            let only_logs = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
-            if only_logs && leader.next.is_none() && !commit.log.is_empty() {
-                leader.append(&commit).map_err(|failure| self.failed(failure))?;
-                if commit.durability == Durability::Strict {
-                    leader.journal.flush().map_err(|error| self.break_off(error))?;
-                }
-                drop(lead);
-                return self.prove().await;
-            }
-            let has_records = commit.manifest.is_some() || !commit.log.is_empty();
-            if has_records {
-                leader.journal.flush().map_err(|error| self.break_off(error))?;
-            }
-            if self.is_turn_due(leader) {
-                commit.durability = Durability::Strict;
-            }
-            (leader.number, leader.next.clone())
+        let (number, next) = match self.begin_commit(&mut commit)? {
+            Way::Storage => return self.storage.commit(commit).await,
+            Way::Files => return self.prove().await,
+            Way::Both { number, next } => (number, next),
         };
         let logged = Commit { log: commit.log.clone(), trim_log: commit.trim_log.clone(), ..Commit::default() };
         let before_us = self.env.ticks_us();
@@ -549,14 +221,36 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             leader.next = None;
         }
         // It is stored. Without it here, an opening finds it in the storage.
-        if let Err(failure) = leader.append(&logged)
-            && failure.doubtful
-        {
-            self.break_off(failure.error);
-        } else {
-            self.turn_if_due(leader);
+        match leader.append(&logged) {
+            Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
+            _ => self.turn_if_due(leader),
         }
         Ok(())
+    }
+
+    /// Makes a commit in the files if it belongs there alone, and prepares any other for the storage.
+    fn begin_commit(&self, commit: &mut Commit) -> Result<Way> {
+        let mut lead = self.lead.borrow_mut();
+        let Lead::Files(leader) = &mut *lead else { return Ok(Way::Storage) };
+        leader.state.check(commit)?;
+        if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.contains(number)) {
+            return Err(fenced(format_args!("log record {} is there", number.0)));
+        }
+        let is_log = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
+        if is_log && leader.next.is_none() && !commit.log.is_empty() {
+            leader.append(commit).map_err(|failure| self.failed(failure))?;
+            if commit.durability == Durability::Strict {
+                leader.journal.flush().map_err(|error| self.break_off(error))?;
+            }
+            return Ok(Way::Files);
+        }
+        if commit.manifest.is_some() || !commit.log.is_empty() {
+            leader.journal.flush().map_err(|error| self.break_off(error))?;
+        }
+        if self.is_turn_due(leader) {
+            commit.durability = Durability::Strict;
+        }
+        Ok(Way::Both { number: leader.number, next: leader.next.clone() })
     }
 
     fn is_turn_due(&self, leader: &Leader<D::File>) -> bool {

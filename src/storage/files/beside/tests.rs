@@ -315,6 +315,8 @@ fn a_full_disk_lets_the_lead_wait() {
     assert_eq!(numbers(&origin.open().unwrap()), [1, 2, 3, 4]);
 }
 
+type Damage = fn(&mut Vec<u8>);
+
 /// R5: damaged or missing files are reported by name, and a salvage gives the rest and says that there was more.
 #[test]
 fn damaged_files_are_reported_and_a_salvage_gives_the_rest() {
@@ -326,7 +328,7 @@ fn damaged_files_are_reported_and_a_salvage_gives_the_rest() {
     drop(storage);
     let name = Note::of(&origin.fence()).unwrap().unwrap().names();
     let in_use = usize::from(origin.device.files()[0].1.len() < origin.device.files()[1].1.len());
-    let damages: [(&str, fn(&mut Vec<u8>), Vec<u64>); 4] = [
+    let damages: [(&str, Damage, Vec<u64>); 4] = [
         ("empty", Vec::clear, vec![1]),
         ("zeros", |bytes| bytes.fill(0), vec![1]),
         ("its state", |bytes| bytes[8] ^= 1, vec![1]),

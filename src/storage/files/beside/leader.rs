@@ -1,0 +1,128 @@
+//! A leader, and what it has of the log.
+
+use crate::error::{Error, Result};
+use crate::format::wire::{Reader, put_uv};
+use crate::storage::files::folder::File;
+use crate::storage::files::frame;
+use crate::storage::files::journal::{Failure, HEAD, Journal};
+use crate::storage::files::state::{Change, LogPlace, State};
+use crate::storage::{Commit, Fence, LogNumber};
+use bytes::Bytes;
+
+/// Where the log is: the note of a [`Fence`].
+///
+/// ```text
+/// pair of files (varint) · 1 if its leader has closed them, otherwise 0
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) pair: u64,
+    pub(super) is_closed: bool,
+}
+
+impl Note {
+    pub(super) fn encode(self) -> Bytes {
+        let mut out = Vec::new();
+        put_uv(self.pair, &mut out);
+        out.push(u8::from(self.is_closed));
+        out.into()
+    }
+
+    /// The note of a fence; `None` if the log is in the storage.
+    pub(super) fn of(fence: &Fence) -> Result<Option<Self>> {
+        if fence.note.is_empty() {
+            return Ok(None);
+        }
+        let mut reader = Reader::new(&fence.note);
+        let mut read = || Ok(Self { pair: reader.uv()?, is_closed: reader.u8()? != 0 });
+        read().map(Some).map_err(|damage: crate::format::wire::Damage| Error::corrupt("the fence", damage))
+    }
+
+    /// The names of its files.
+    pub(super) fn names(self) -> [String; 2] {
+        [0, 1].map(|place| format!("{:x}-{place}", self.pair))
+    }
+}
+
+/// How far the lead is taken.
+pub(super) enum Lead<F> {
+    /// Not yet: the files were only looked at.
+    None(Seen),
+    /// The log is in these files.
+    Files(Box<Leader<F>>),
+    /// The log is in the storage.
+    Storage,
+}
+
+/// What the files had when they were looked at.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) log: Vec<(LogNumber, Bytes)>,
+    /// Why there may be more.
+    pub(super) lost: Option<Error>,
+    /// Whether it is for reading only, so that damage takes only what is damaged.
+    pub(super) is_salvage: bool,
+}
+
+/// The way of a commit.
+pub(super) enum Way {
+    /// The log is in the storage.
+    Storage,
+    /// It is in the files already.
+    Files,
+    /// It goes to the storage, behind the fence with this number, and sets the fence to the next one. Its log records follow in
+    /// the files.
+    Both { number: u64, next: Option<Fence> },
+}
+
+/// The leader whose log is in files.
+pub(super) struct Leader<F> {
+    pub(super) journal: Journal<F>,
+    pub(super) state: State,
+    pub(super) note: Note,
+    /// The number of the fence.
+    pub(super) number: u64,
+    /// The fence that its next commit to the storage has to set.
+    pub(super) next: Option<Fence>,
+    /// Log records that the storage has, as far as they were read or written.
+    pub(super) stored: Vec<LogNumber>,
+    /// When the fence was last known to be in place, in ticks of [`Env`].
+    pub(super) proven_us: u64,
+}
+
+/// The error of files that are not there.
+pub(super) fn lost() -> Error {
+    Error::corrupt("the log", "its files are missing or empty")
+}
+
+/// Records of two ascending lists. Of two with the same number, that of `first` stays.
+pub(super) fn merged(first: Vec<(LogNumber, Bytes)>, second: Vec<(LogNumber, Bytes)>) -> Vec<(LogNumber, Bytes)> {
+    let mut all = Vec::with_capacity(first.len() + second.len());
+    let mut second = second.into_iter().peekable();
+    for record in first {
+        while let Some(before) = second.next_if(|(number, _)| *number < record.0) {
+            all.push(before);
+        }
+        second.next_if(|(number, _)| *number == record.0);
+        all.push(record);
+    }
+    all.extend(second);
+    all
+}
+
+impl<F: File> Leader<F> {
+    pub(super) fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let read = |place: &LogPlace| Ok((place.number, self.journal.read(place.at, place.length as usize)?.into()));
+        self.state.log_from(from).iter().map(read).collect()
+    }
+
+    /// Appends a commit.
+    pub(super) fn append(&mut self, commit: &Commit) -> Result<(), Failure> {
+        let mut frame = frame();
+        Change::encode(commit, &mut frame);
+        let start = self.journal.append(&mut frame)?;
+        let change = Change::decode(frame.get(HEAD..).unwrap_or_default(), start);
+        self.state.apply(change.map_err(|error| Failure { error, doubtful: true })?);
+        Ok(())
+    }
+}

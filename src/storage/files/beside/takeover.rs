@@ -1,0 +1,218 @@
+//! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
+
+use super::leader::{Lead, Leader, Note, Seen, lost};
+use super::{ATTEMPTS, FIRST_PAUSE, PATIENCE_US, Shared, USUAL};
+use crate::error::{Code, Error, Result};
+use crate::storage::files::folder::{File as _, Image, SharedFolder};
+use crate::storage::files::journal::Journal;
+use crate::storage::files::state::{LogPlace, State};
+use crate::storage::files::{frame, replay};
+use crate::storage::{Commit, Durability, Fence, FencedStorage, LogNumber, fenced};
+use bytes::Bytes;
+use std::rc::Rc;
+
+impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
+    /// Takes the lead.
+    pub(super) async fn lead(self: &Rc<Self>) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let old = self.storage.fence().await?;
+            let taken = match Note::of(&old)? {
+                None if self.folder.can_open() => self.begin(&old, State::default(), Vec::new()).await.map(Lead::Files),
+                None => Ok(Lead::Storage),
+                Some(note) => self.follow(&old, note).await,
+            };
+            match taken {
+                Err(error) if error.code() == Code::Fenced => {}
+                taken => {
+                    let taken = taken?;
+                    if let Lead::Files(leader) = &taken {
+                        let (shared, note) = (Rc::downgrade(self), leader.note);
+                        self.env.spawn(Box::pin(async move {
+                            if let Some(shared) = shared.upgrade() {
+                                shared.forget_others(note).await;
+                            }
+                        }));
+                    }
+                    self.lead.replace(taken);
+                    return Ok(());
+                }
+            }
+        }
+        Err(fenced("other tabs keep taking over the log"))
+    }
+
+    /// Begins a pair of files with these records.
+    pub(super) async fn begin(
+        &self,
+        old: &Fence,
+        mut state: State,
+        log: Vec<(LogNumber, Bytes)>,
+    ) -> Result<Box<Leader<D::File>>> {
+        let before_us = self.env.ticks_us();
+        let (note, files) = self.free_pair().await?;
+        let mut journal = match Journal::open(files, false, |_, _, _| Ok(())) {
+            // Nobody needs what these files had.
+            Err(error) if error.code() == Code::Corrupt => {
+                let Some(files) = self.open_files(note).await? else { return Err(error) };
+                files.iter().try_for_each(|file| file.set_length(0))?;
+                Journal::open(files, false, |_, _, _| Ok(()))?
+            }
+            opened => opened?,
+        };
+        let mut frame = frame();
+        let find = |number: LogNumber| log.iter().find(|(other, _)| *other == number).map(|(_, bytes)| bytes.to_vec());
+        let places = state.encode(&mut frame, |place| find(place.number).ok_or_else(lost))?;
+        state.log = places;
+        journal.turn(&mut frame).map_err(|failure| failure.error)?;
+        self.folder.flush_names()?;
+        let next = Fence { number: old.number + 1, note: note.encode() };
+        let (number, proven_us, stored) = (old.number, before_us, Vec::new());
+        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, proven_us }))
+    }
+
+    /// A pair of files that no other leader has: that of earlier leaders, so that files are made once; or a new one, while a
+    /// frozen leader has that.
+    pub(super) async fn free_pair(&self) -> Result<(Note, [D::File; 2])> {
+        let usual = Note { pair: USUAL, is_closed: false };
+        if let Some(files) = self.open_files(usual).await? {
+            return Ok((usual, files));
+        }
+        let mut random = [0; 8];
+        self.env.fill_random(&mut random);
+        let other = Note { pair: u64::from_le_bytes(random) | USUAL << 1, ..usual };
+        let files = self.open_files(other).await?;
+        files
+            .map(|files| (other, files))
+            .ok_or_else(|| Error::new(Code::Busy, "the files of the log are open elsewhere"))
+    }
+
+    /// Takes over the log of another leader.
+    pub(super) async fn follow(&self, old: &Fence, note: Note) -> Result<Lead<D::File>> {
+        let raised = Fence { number: old.number + 1, note: old.note.clone() };
+        let before_us = self.env.ticks_us();
+        self.storage.commit_behind(Commit::default(), old.number, Some(&raised)).await?;
+        let raised_us = self.env.ticks_us();
+        let waited = || self.env.ticks_us().saturating_sub(raised_us) >= PATIENCE_US;
+        let mut pause = FIRST_PAUSE;
+        while self.folder.can_open() {
+            if let Some(files) = self.open_files(note).await? {
+                let mut state = State::default();
+                let mut journal =
+                    Journal::open(files, false, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
+                if journal.is_new() {
+                    return Err(lost());
+                }
+                journal.cut_off()?;
+                // What readers see from now on must not be lost with the power later.
+                journal.flush()?;
+                let now_open = Note { is_closed: false, ..note };
+                let next = note.is_closed.then(|| Fence { number: raised.number, note: now_open.encode() });
+                let (number, proven_us, stored) = (raised.number, before_us, Vec::new());
+                return Ok(Lead::Files(Box::new(Leader {
+                    journal,
+                    state,
+                    note: now_open,
+                    number,
+                    next,
+                    stored,
+                    proven_us,
+                })));
+            }
+            if waited() {
+                break;
+            }
+            self.env.sleep(pause).await;
+            pause = (pause * 2).min(100);
+        }
+        while !note.is_closed && !waited() {
+            self.env.sleep(100).await;
+        }
+        let (state, log) = self.image(note, false).await?;
+        if self.folder.can_open() {
+            let mut leader = self.begin(&raised, state, log).await?;
+            if let Some(next) = leader.next.take() {
+                // What readers see from now on must not be lost with the power later.
+                self.storage.commit_behind(Commit::default(), raised.number, Some(&next)).await?;
+                leader.number = next.number;
+            }
+            return Ok(Lead::Files(leader));
+        }
+        self.give_to_storage(raised.number, log).await?;
+        Ok(Lead::Storage)
+    }
+
+    /// Opens the files of a pair; `None` while another leader has them.
+    pub(super) async fn open_files(&self, note: Note) -> Result<Option<[D::File; 2]>> {
+        let [first, second] = note.names();
+        let busy = |error: Error| if error.code() == Code::Busy { Ok(None) } else { Err(error) };
+        let first = match self.folder.open(&first).await {
+            Ok(file) => file,
+            Err(error) => return busy(error),
+        };
+        match self.folder.open(&second).await {
+            Ok(second) => Ok(Some([first, second])),
+            Err(error) => busy(error),
+        }
+    }
+
+    /// What the files of a pair have, without opening them.
+    pub(super) async fn image(&self, note: Note, salvages: bool) -> Result<(State, Vec<(LogNumber, Bytes)>)> {
+        let files = self.peek(note).await?.map(Image);
+        let mut state = State::default();
+        let journal =
+            Journal::open(files, salvages, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
+        if journal.is_new() {
+            return Err(lost());
+        }
+        let read = |place: &LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
+        let log = state.log.iter().map(read).collect::<Result<_>>()?;
+        Ok((state, log))
+    }
+
+    /// The bytes of a pair at one instant. Its leader may be alive, and write its last record or begin its last turn.
+    pub(super) async fn peek(&self, note: Note) -> Result<[Vec<u8>; 2]> {
+        let [first, second] = note.names();
+        let mut before = self.folder.peek(&first).await?;
+        for _ in 0..ATTEMPTS {
+            let other = self.folder.peek(&second).await?;
+            let after = self.folder.peek(&first).await?;
+            if before == after {
+                return Ok([before.unwrap_or_default(), other.unwrap_or_default()]);
+            }
+            before = after;
+        }
+        Err(Error::new(Code::Busy, "another tab goes on writing the log"))
+    }
+
+    /// Looks at the log, and changes nothing.
+    pub(super) async fn look(&self, salvages: bool) -> Result<Seen> {
+        let Some(note) = Note::of(&self.storage.fence().await?)? else {
+            return Ok(Seen { is_salvage: salvages, ..Seen::default() });
+        };
+        match self.image(note, salvages).await {
+            Ok((_, log)) => Ok(Seen { log, lost: None, is_salvage: salvages }),
+            Err(error) if error.code() == Code::Corrupt => {
+                Ok(Seen { log: Vec::new(), lost: Some(error), is_salvage: salvages })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves records from files to the storage, for the leader with this number.
+    pub(super) async fn give_to_storage(&self, number: u64, mut log: Vec<(LogNumber, Bytes)>) -> Result<()> {
+        let from = log.first().map_or(LogNumber(u64::MAX >> 12), |(number, _)| *number);
+        let stored = self.storage.read_log(from).await?;
+        log.retain(|(number, _)| stored.binary_search_by_key(number, |(other, _)| *other).is_err());
+        let commit = Commit { log, durability: Durability::Strict, ..Commit::default() };
+        self.storage.commit_behind(commit, number, Some(&Fence { number, note: Bytes::new() })).await
+    }
+
+    /// Deletes the files of all other pairs.
+    pub(super) async fn forget_others(&self, note: Note) {
+        let Ok(names) = self.folder.list().await else { return };
+        for name in names.iter().filter(|name| !note.names().contains(name)) {
+            // A frozen leader may have it open.
+            let _ = self.folder.remove(name).await;
+        }
+    }
+}
