@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
-use crate::format::record::Place;
+use crate::format::record::{MAX_COLUMNS_RAW, Place};
 use crate::format::segment::{Cut, SampleWeight, SegmentMetaBuilder};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
@@ -23,6 +23,9 @@ use std::rc::Rc;
 const MIN_RATIO: usize = 1;
 const MAX_RATIO: usize = 5;
 const FIRST_RATIO: usize = 3;
+
+/// A block may exceed its target by a row of this size and still be split into columns.
+const LARGE_ROW: usize = 40 << 10;
 
 /// Builds one segment.
 #[derive(Debug)]
@@ -371,7 +374,8 @@ impl SegmentWriter {
         // Aim the next block at the stored size, by this one's compression. In 64 bits: the product does not fit the 32
         // of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
-        let most = self.block_bytes * MAX_RATIO;
+        // A larger block is not split into columns. It would take twice the bytes, or more.
+        let most = (self.block_bytes * MAX_RATIO).min(MAX_COLUMNS_RAW - LARGE_ROW);
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
             // The cache gets it at once.

@@ -43,7 +43,7 @@ pub enum Place {
 }
 
 /// A larger block is not split into columns: it is mostly one large value, which would be in memory many times.
-const MAX_COLUMNS_RAW: usize = 640 << 10;
+pub(crate) const MAX_COLUMNS_RAW: usize = 640 << 10;
 
 impl Place {
     fn kind(self) -> u8 {
