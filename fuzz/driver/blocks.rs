@@ -37,7 +37,7 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
         builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
     }
     let (stored, _) = builder.finish(PLACE, Form::Dense);
-    Block::open(PLACE, &stored).expect("a block that was just made");
+    Block::open(PLACE, &stored, None).expect("a block that was just made");
     record::open(PLACE, &stored).expect("a block that was just made").to_vec()
 }
 
@@ -48,6 +48,9 @@ pub(crate) fn blocks(data: &[u8]) {
         if let Ok(joined) = columns::join(stored, raw) {
             assert_eq!(joined.len(), raw, "as long as it is said to be");
         }
+        if let Ok(part) = columns::join_rows(stored, raw, Some(&[&[0], &5u64.to_be_bytes()])) {
+            assert!(part.len() <= raw, "no longer than the whole");
+        }
     };
     whole(data, raw);
     let mut input = Input::new(data);
@@ -56,6 +59,8 @@ pub(crate) fn blocks(data: &[u8]) {
         drop(columns::split(data, form));
         let Some(mut stored) = columns::split(&payload, form) else { panic!("a block that cannot be taken apart") };
         assert_eq!(columns::join(&stored, payload.len()).as_deref(), Ok(&payload[..]), "what was stored");
+        let none = columns::join_rows(&stored, payload.len(), Some(&[])).expect("a block without entries");
+        assert!(Block::decode(none.into()).expect("a block").is_empty());
         for _ in 0..20 {
             let at = input.pick(stored.len());
             stored[at] = input.byte();

@@ -12,6 +12,7 @@ use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::modules::Module;
 use crate::storage::{BlockId, Storage};
+use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::unsync::{Cache, DefaultLifecycle};
 use rustc_hash::FxBuildHasher;
@@ -23,6 +24,8 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) enum DecodedRecord {
     Block(Rc<Block>),
+    /// A block as it is stored, only in the cache: one read has taken single rows out of it.
+    Stored(Rc<Bytes>),
     Meta(Rc<SegmentMeta>),
     /// Columns of a block that filters read; nothing if it has none that they can read.
     Columns(Option<Rc<BlockColumns>>),
@@ -33,6 +36,24 @@ const COLUMNS: u32 = 1 << 31;
 
 /// A filter compares few columns. Those of earlier filters stay beside its own up to so many.
 const MOST_COLUMNS: usize = 8;
+
+/// How a reader uses the blocks that it loads.
+#[derive(Clone, Copy)]
+pub(super) enum Usage<'k> {
+    /// Once, all rows: they do not go into the cache.
+    Once,
+    /// All rows.
+    All,
+    /// The rows with these keys, which ascend. The pinned blocks may have no others.
+    Rows(&'k [&'k [u8]]),
+}
+
+impl Usage<'_> {
+    /// Whether the cache keeps the blocks, and is asked for them.
+    fn keeps(self) -> bool {
+        !matches!(self, Self::Once)
+    }
+}
 
 /// A record that a read needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +85,7 @@ impl Weighter<BlockId, DecodedRecord> for ByMemory {
     fn weight(&self, _: &BlockId, value: &DecodedRecord) -> u64 {
         let bytes = match value {
             DecodedRecord::Block(block) => block.memory(),
+            DecodedRecord::Stored(record) => record.len(),
             DecodedRecord::Meta(meta) => meta.memory(),
             DecodedRecord::Columns(columns) => columns.as_ref().map_or(0, |columns| columns.memory()),
         };
@@ -96,6 +118,15 @@ pub(super) struct BlockCache {
     untold: RefCell<Vec<(BlockId, Error)>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
+}
+
+/// Opens a stored block for a reader. Says whether it is the whole block: a reader of single rows decodes only these.
+fn open_block(id: BlockId, record: &Bytes, usage: Usage<'_>) -> Result<(DecodedRecord, bool)> {
+    let keys = if let Usage::Rows(keys) = usage { Some(keys) } else { None };
+    match Block::open(Place::Block(id), record, keys) {
+        Ok((block, is_whole)) => Ok((DecodedRecord::Block(Rc::new(block)), is_whole)),
+        Err(damage) => Err(damaged(id, &damage)),
+    }
 }
 
 /// Gate of [`Module::Occasional`]: most pages never meet a damaged index.
@@ -228,42 +259,65 @@ impl BlockCache {
         cache.remove(&BlockId { block: id.block | COLUMNS, ..id });
     }
 
-    /// Reads records in one trip and pins them. `keep` says whether they also go into the cache; a compaction does not
-    /// read its blocks again. If another reader is already loading a record into the cache, this waits for it.
+    /// Reads records in one trip and pins them. They also go into the cache, except for a compaction, which does not read
+    /// its blocks again. If another reader is already loading a record into the cache, this waits for it. A block that the
+    /// cache has as it is stored needs no trip.
     pub(super) async fn load<S: Storage>(
         &self,
         storage: &S,
         wants: &[RecordId],
         pins: &mut Pins,
-        keep: bool,
+        usage: Usage<'_>,
     ) -> Result<()> {
         let mut wants = wants.to_vec();
         while !wants.is_empty() {
             let (mut own, mut others) = (Vec::new(), Vec::new());
             for want in wants.drain(..) {
+                if self.pin(want.id(), None, usage, pins)? {
+                    continue;
+                }
                 match self.loading.borrow().get(&want.id()) {
                     Some(other) => others.push((want, Rc::clone(other))),
                     None => own.push(want),
                 }
             }
             if !own.is_empty() {
-                self.fetch(storage, &own, pins, keep).await?;
+                self.fetch(storage, &own, pins, usage).await?;
             }
             for (want, other) in others {
-                match other.wait().await {
-                    Some(cached) => pins.insert(want.id(), cached),
+                let loaded = other.wait().await;
+                if !self.pin(want.id(), loaded, usage, pins)? {
                     // The other reader failed.
-                    None => wants.push(want),
+                    wants.push(want);
                 }
             }
         }
         Ok(())
     }
 
+    /// Pins a record of the cache, or the one that another reader has just loaded. Returns whether there is one. A block that was
+    /// kept as it is stored is decoded now, and kept so.
+    fn pin(&self, id: BlockId, loaded: Option<DecodedRecord>, usage: Usage<'_>, pins: &mut Pins) -> Result<bool> {
+        let cached = if usage.keeps() { self.cache.borrow_mut().get(&id).cloned() } else { None };
+        let Some(mut record) = cached.or(loaded) else { return Ok(false) };
+        if let DecodedRecord::Stored(stored) = &record {
+            record = open_block(id, stored, Usage::All)?.0;
+            self.insert(id, record.clone());
+        }
+        pins.insert(id, record);
+        Ok(true)
+    }
+
     /// Reads records in one trip and pins them, even if others are reading them.
-    async fn fetch<S: Storage>(&self, storage: &S, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
+    async fn fetch<S: Storage>(
+        &self,
+        storage: &S,
+        wants: &[RecordId],
+        pins: &mut Pins,
+        usage: Usage<'_>,
+    ) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
-        let _announced = keep.then(|| Announcement::new(self, &ids));
+        let _announced = usage.keeps().then(|| Announcement::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
         for (want, record) in wants.iter().zip(records) {
             let id = want.id();
@@ -271,28 +325,33 @@ impl BlockCache {
                 RecordId::Block(_) => Place::Block(id),
                 RecordId::Meta(_) => Place::SegmentMeta(id),
             };
-            let opened = record.as_deref().map(|record| match want {
-                RecordId::Block(_) => Block::open(place, record).map(|block| DecodedRecord::Block(Rc::new(block))),
-                RecordId::Meta(_) => SegmentMeta::open(place, record).map(|meta| DecodedRecord::Meta(Rc::new(meta))),
-            });
-            let opened = match opened {
-                None => Err(Error::corrupt(place, "it is missing")),
-                Some(opened) => opened.map_err(|damage| Error::corrupt(place, damage)),
+            let opened = match (&record, want) {
+                (None, _) => Err(Error::corrupt(place, "it is missing")),
+                (Some(record), RecordId::Block(_)) => open_block(id, record, usage),
+                (Some(record), RecordId::Meta(_)) => SegmentMeta::open(place, record)
+                    .map(|meta| (DecodedRecord::Meta(Rc::new(meta)), true))
+                    .map_err(|damage| Error::corrupt(place, damage)),
             };
-            let cached = match (opened, want) {
-                (Err(error), RecordId::Meta(_)) if !record.is_some_and(|record| record::is_later(place, &record)) => {
+            let (pinned, is_whole) = match (opened, want) {
+                (Err(error), RecordId::Meta(_))
+                    if !record.as_ref().is_some_and(|record| record::is_later(place, record)) =>
+                {
                     self.env.load(Module::Occasional).await?;
-                    rebuilt(self, storage, id, error).await?
+                    (rebuilt(self, storage, id, error).await?, true)
                 }
                 (opened, _) => opened?,
             };
-            if keep {
-                self.insert(id, cached.clone());
+            if usage.keeps() {
+                let kept = match record {
+                    Some(record) if !is_whole => DecodedRecord::Stored(Rc::new(record)),
+                    _ => pinned.clone(),
+                };
+                self.insert(id, kept.clone());
                 if let Some(latch) = self.loading.borrow().get(&id) {
-                    latch.set(Some(cached.clone()));
+                    latch.set(Some(kept));
                 }
             }
-            pins.insert(id, cached);
+            pins.insert(id, pinned);
         }
         Ok(())
     }
@@ -306,7 +365,7 @@ impl BlockCache {
             // Not by `load`: the caller may be reading the block into the cache, and would wait for itself. The box
             // breaks the recursion of the future's type.
             let fetching: Pin<Box<dyn Future<Output = Result<()>> + '_>> =
-                Box::pin(self.fetch(storage, &wants, &mut pins, false));
+                Box::pin(self.fetch(storage, &wants, &mut pins, Usage::Once));
             fetching.await?;
             let loaded =
                 self.block(block, &pins).map_err(|_| Error::internal("a block that was just loaded is gone"))?;

@@ -6,14 +6,14 @@
 //! other.
 
 use super::Engine;
-use super::cache::{Pins, RecordId};
+use super::cache::{Pins, RecordId, Usage};
 use super::change_records::{record_cell, record_key};
 use super::holds::Holds;
 use super::images::Images;
 use super::keys::full_key;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
-use super::read::{Depth, Look};
+use super::read::{Depth, Look, ascending};
 use super::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use super::turns::Turn;
@@ -345,7 +345,7 @@ impl<S: Storage> Engine<S> {
                 }
                 pins = Pins::default();
             }
-            self.load_wanted(wants, &mut pins, true).await?;
+            self.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
         }
         decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);

@@ -9,7 +9,7 @@
 //! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
 use super::Engine;
-use super::cache::{DecodedRecord, Pins};
+use super::cache::{DecodedRecord, Pins, Usage};
 use super::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use super::merge::{Merge, MergeStep, Sources};
 use super::part::Part;
@@ -119,7 +119,7 @@ impl<S: Storage> Engine<S> {
                 Err(want) => wants.push(want),
             }
         }
-        self.load_wanted(wants, &mut pins, true).await?;
+        self.load_wanted(wants, &mut pins, Usage::All).await?;
         let metas = parts.iter().map(|part| {
             let meta = self.cache.meta(part.segment.meta(), &pins);
             meta.map_err(|_| Error::internal("an index that was just loaded is gone"))

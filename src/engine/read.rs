@@ -4,7 +4,7 @@
 //! If a write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::Engine;
-use super::cache::{Pins, RecordId, damaged};
+use super::cache::{Pins, RecordId, Usage, damaged};
 use super::holds::Hold;
 use super::images::{Image, Images};
 use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
@@ -166,7 +166,7 @@ impl<S: Storage> Engine<S> {
                 wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
             }
             hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
-            self.load_wanted(wants, &mut pins, true).await?;
+            self.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl<S: Storage> Engine<S> {
             match step {
                 MergeStep::Need(wants, held) => {
                     pins = held;
-                    self.load_records(&wants, &mut pins, true).await?;
+                    self.load_records(&wants, &mut pins, Usage::All).await?;
                 }
                 _ => self.env.yield_now().await,
             }
@@ -300,8 +300,8 @@ impl<S: Storage> Engine<S> {
 
     /// Loads records. A replaced leader has to find that out before it calls a record damaged: its successor may have
     /// deleted the record.
-    pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
-        let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
+    pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
+        let loaded = self.cache.load(&self.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.check_lead()).await?;
         }
@@ -322,10 +322,10 @@ impl<S: Storage> Engine<S> {
     }
 
     /// [`Engine::load_records`] for several readers with common records.
-    pub(super) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, keep: bool) -> Result<()> {
+    pub(super) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
-        self.load_records(&wants, pins, keep).await
+        self.load_records(&wants, pins, usage).await
     }
 
     /// The image to start from.
@@ -500,6 +500,13 @@ impl<S: Storage> Engine<S> {
             }
         }
     }
+}
+
+/// The keys in ascending order.
+pub(super) fn ascending(keys: &[Box<[u8]>]) -> Vec<&[u8]> {
+    let mut keys: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+    sort_by(&mut keys, Ord::cmp);
+    keys
 }
 
 /// Decides whether a reader needs some cells of a row.

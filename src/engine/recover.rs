@@ -12,7 +12,7 @@
 use super::Engine;
 use super::arrivals::Arrivals;
 use super::bulk_load::BulkLoads;
-use super::cache::{BlockCache, Pins, RecordId};
+use super::cache::{BlockCache, Pins, RecordId, Usage};
 use super::clock::Clock;
 use super::commit_line::CommitLine;
 use super::contents::{self, Contents, log_start};
@@ -147,7 +147,7 @@ impl<S: Storage> Engine<S> {
             let mut pins = Pins::default();
             // A failed read is reported to the reader that needs the record.
             let taking = storage.commit(lead.clone());
-            let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, true)).await;
+            let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, Usage::All)).await;
             let mut reserve_is_out = false;
             if is_full(&stored) && options.reserve_bytes > 0 {
                 reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();

@@ -1,7 +1,7 @@
 //! Merges sources into new segments, for flush and compaction.
 
 use super::Engine;
-use super::cache::{BLOCK_BYTES, Pins};
+use super::cache::{BLOCK_BYTES, Pins, Usage};
 use super::holds::Holds;
 use super::keys::{Direction, KeyRange};
 use super::large_row::{EntryMerge, LargeRow, Layer};
@@ -166,7 +166,7 @@ impl<S: Storage> Engine<S> {
                     MergeStep::Pause => false,
                     MergeStep::Need(wants, held) => {
                         pins = held;
-                        self.load_records(&wants, &mut pins, false).await?;
+                        self.load_records(&wants, &mut pins, Usage::Once).await?;
                         false
                     }
                 };
@@ -226,7 +226,7 @@ impl<S: Storage> Engine<S> {
     async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
         let mut pins = Pins::default();
         let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.cache, &pins)).collect();
-        self.load_wanted(wants, &mut pins, false).await?;
+        self.load_wanted(wants, &mut pins, Usage::Once).await?;
         for layer in layers {
             // A block that is missing now is loaded when it is merged.
             let _ = layer.take_block(&self.cache, &pins);

@@ -4,7 +4,7 @@
 //! row depends on them. Only writes of a damaged log record are in no known range. All of it is listed.
 
 use super::Engine;
-use super::cache::{Pins, RecordId};
+use super::cache::{Pins, RecordId, Usage};
 use super::keys::{TREE_BYTES, before, tree_of};
 use super::memtable;
 use super::missing::{Missing, read_only};
@@ -109,7 +109,7 @@ impl<S: Storage> Engine<S> {
         let Some(meta) = meta else { return Ok(()) };
         for number in 0..segment.blocks {
             let want = RecordId::Block(segment.block(number));
-            match self.cache.load(&self.storage, &[want], &mut Pins::default(), false).await {
+            match self.cache.load(&self.storage, &[want], &mut Pins::default(), Usage::Once).await {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Corrupt => {
                     // The next block may continue the last row of this one.

@@ -12,6 +12,7 @@ use std::ops::{Bound, ControlFlow};
 
 mod blocks;
 mod change_records;
+mod cold;
 mod failures;
 mod images;
 mod ingest;

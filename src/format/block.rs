@@ -48,9 +48,11 @@ pub struct Entry<'a> {
 }
 
 impl Block {
-    /// Opens the record stored at `place`.
-    pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
-        Self::decode(record::open(place, record)?)
+    /// Opens the record stored at `place`, and says whether it is the whole block. With `keys`, which ascend, it may have the
+    /// entries of these keys only.
+    pub fn open(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<(Self, bool)> {
+        let (payload, is_whole) = record::open_rows(place, record, keys)?;
+        Ok((Self::decode(payload)?, is_whole))
     }
 
     /// Reads a payload.
@@ -272,7 +274,7 @@ mod tests {
     #[test]
     fn entries_are_found_and_read() {
         let (record, built) = sample();
-        let opened = Block::open(PLACE, &record).expect("opens");
+        let opened = Block::open(PLACE, &record, None).expect("opens").0;
         for block in [built, opened] {
             assert_eq!(block.len(), 100);
             let index = block.lower_bound(b"k042");
@@ -283,6 +285,34 @@ mod tests {
             assert_eq!(block.lower_bound(b"k0425"), 43);
             assert_eq!(block.lower_bound(b"z"), 100);
             assert_eq!((block.entries_of(b"k042"), block.entries_of(b"k0425")), (42..43, 43..43));
+        }
+    }
+
+    /// F: no damaged byte of a block is ever read as another row.
+    #[test]
+    fn a_row_of_a_block_with_any_damaged_byte_is_refused() {
+        for form in [Form::Fast, Form::Dense] {
+            let mut builder = BlockBuilder::default();
+            for i in 0..200u64 {
+                let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
+                let text = format!("the text of row {}", i % 7);
+                let cell = CellChange { column: "c", op: CellOp::Put(1000, ValueRef::String(&text)) };
+                builder.push(&i.to_be_bytes(), 500 + i, 1000, |base, names, out| {
+                    fragment::encode(head, [cell], base, names, out);
+                });
+            }
+            let (record, _) = builder.finish(PLACE, form);
+            let key = 77u64.to_be_bytes();
+            let (block, is_whole) = Block::open(PLACE, &record, Some(&[&key])).expect("opens");
+            assert_eq!((block.len(), is_whole), (1, false));
+            assert_eq!(block.entry(0).map(|entry| (entry.key, entry.seqno)), Some((&key[..], 577)));
+            for at in 0..record.len() {
+                for mask in [1, 0x80, 0xff] {
+                    let mut damaged = record.to_vec();
+                    damaged[at] ^= mask;
+                    assert!(Block::open(PLACE, &damaged, Some(&[&key])).is_err(), "byte {at}");
+                }
+            }
         }
     }
 

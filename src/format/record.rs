@@ -175,6 +175,12 @@ pub fn is_later(place: Place, record: &[u8]) -> bool {
 
 /// Takes the payload out of the frame that must lie at `place`.
 pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
+    open_rows(place, record, None).map(|(payload, _)| payload)
+}
+
+/// The same, and whether it is whole. If some `keys` are given, which ascend, a block in columns is read for their entries only, and
+/// others are left out.
+pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<(Bytes, bool)> {
     let mut reader = Reader::new(record);
     if reader.take(4)? != MAGIC {
         return Err(Damage { what: "this is no record", at: 0 });
@@ -194,12 +200,14 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
     if checksum(place, header, payload) != sum {
         return Err(Damage { what: "the checksum does not match", at: 12 });
     }
-    match codec {
-        RAW if raw == payload.len() => Ok(Bytes::copy_from_slice(payload)),
-        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw).map(Bytes::from),
-        COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join(payload, raw).map(Bytes::from),
-        _ => Err(Damage { what: "an unknown codec", at: 6 }),
-    }
+    let opened = match codec {
+        RAW if raw == payload.len() => Bytes::copy_from_slice(payload),
+        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw)?.into(),
+        COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join_rows(payload, raw, keys)?.into(),
+        _ => return Err(Damage { what: "an unknown codec", at: 6 }),
+    };
+    let is_whole = opened.len() == raw;
+    Ok((opened, is_whole))
 }
 
 #[cfg(test)]
@@ -256,6 +264,8 @@ mod tests {
         ]
         .concat();
         assert_eq!(open(PLACE, &record).as_deref(), Ok(&payload[..]));
+        let rows = open_rows(PLACE, &record, Some(&[b"other"]));
+        assert_eq!(rows, Ok((Bytes::from_static(payload), true)), "it has no columns, so it is read as a whole");
     }
 
     proptest! {

@@ -18,6 +18,7 @@ mod changes_again;
 mod client;
 mod clock;
 mod codec;
+mod cold_reads;
 mod column_conditions;
 mod conditions;
 mod counting;

@@ -184,7 +184,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
     for segment in segments.values() {
         let mut pins = cache::Pins::default();
         let wants = [cache::RecordId::Meta(segment.meta())];
-        env.run(engine.load_records(&wants, &mut pins, false)).expect("read");
+        env.run(engine.load_records(&wants, &mut pins, cache::Usage::Once)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
         let rebuilt = env.run(engine.cache.rebuild(&storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));

@@ -33,6 +33,8 @@ const LISTED: u8 = 6;
 /// The most values of a list: each has a code.
 const MOST_LISTED: usize = 2048;
 
+const ENDED: Damage = Damage { what: "a column has too few values", at: 0 };
+
 /// Powers that may turn doubles into integers: human-written values have few decimals.
 const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 /// Integers are exact in doubles up to here, and a little beyond.
@@ -486,10 +488,26 @@ impl Column<'_> {
         }
     }
 
+    /// Passes over the next values.
+    pub(super) fn pass(&mut self, count: usize) -> Decoded<()> {
+        for _ in 0..count {
+            match self {
+                Self::Integers(numbers) | Self::Decimals(numbers, _) => drop(numbers.next()?),
+                Self::Terminated(rest) => {
+                    let length = zero(rest).ok_or(ENDED)?;
+                    *rest = rest.get(length + 1..).unwrap_or_default();
+                }
+                Self::Lengths(lengths, bytes) => drop(bytes.take(lengths.uv32()? as usize)?),
+                Self::Listed(_, codes, which) => drop(codes.next(which)?),
+                Self::Planes(_, at) => *at += 1,
+            }
+        }
+        Ok(())
+    }
+
     /// Appends the next value in the form of fragments. It must have the type of this tag.
     #[inline]
     pub(super) fn put_next(&mut self, of: u8, out: &mut Vec<u8>) -> Decoded<()> {
-        let ended = Damage { what: "a column has too few values", at: 0 };
         match (self, of) {
             (Self::Integers(numbers), tag::INTEGER) => put_sv(numbers.next()?, out),
             (Self::Decimals(numbers, power), tag::DOUBLE) => {
@@ -498,22 +516,22 @@ impl Column<'_> {
             (Self::Planes(planes, at), tag::DOUBLE) => {
                 let mut bits = 0;
                 for plane in planes {
-                    bits = bits << 8 | u64::from(*plane.get(*at).ok_or(ended)?);
+                    bits = bits << 8 | u64::from(*plane.get(*at).ok_or(ENDED)?);
                 }
                 *at += 1;
                 out.extend_from_slice(&bits.to_le_bytes());
             }
             (Self::Terminated(rest), tag::STRING | tag::BINARY) => {
-                let length = zero(rest).ok_or(ended)?;
+                let length = zero(rest).ok_or(ENDED)?;
                 put_uv(length as u64, out);
-                let (text, behind) = rest.split_at_checked(length).ok_or(ended)?;
+                let (text, behind) = rest.split_at_checked(length).ok_or(ENDED)?;
                 out.extend_from_slice(text);
                 *rest = behind.get(1..).unwrap_or_default();
             }
             (Self::Lengths(lengths, bytes), tag::STRING | tag::BINARY) => {
                 let length = lengths.uv()?;
                 put_uv(length, out);
-                out.extend_from_slice(bytes.take(usize::try_from(length).map_err(|_| ended)?)?);
+                out.extend_from_slice(bytes.take(usize::try_from(length).map_err(|_| ENDED)?)?);
             }
             (Self::Listed(listed, codes, which), of)
                 if listed.tag == of || listed.tag == tag::STRING && of == tag::BINARY =>

@@ -2,9 +2,11 @@
 
 use super::column::Stored;
 use super::{ColumnNumbers, SHAPES, has_value, most, stream};
+use crate::collections::order::compare;
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use std::cmp::Ordering;
 
 /// The least bytes of a cell with a value in a block: its name, its tag and the value.
 const LEAST_CELL: usize = 3;
@@ -44,12 +46,20 @@ struct Shapes {
 /// # Errors
 /// The bytes are not in this form.
 pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
+    join_rows(stored, raw, None)
+}
+
+/// The same with only the entries of some `keys`, which ascend. The values of other entries are passed over.
+///
+/// # Errors
+/// As for [`join()`].
+pub fn join_rows(stored: &[u8], raw: usize, mut keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(stored);
     let head = reader.bytes()?;
     let mut budget = most(raw);
     let mut next = || stream::take(&mut reader, &mut budget);
     let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    let [keys, steps, own, seqnos, rows, shapes, stamps, markers, versions] = &streams;
+    let [differences, steps, own, seqnos, rows, shapes, stamps, markers, versions] = &streams;
     let mut columns = Vec::new();
     while !reader.is_empty() {
         columns.push(Stored::take(&mut reader, &mut budget)?);
@@ -69,40 +79,75 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut described = Reader::new(head);
     described.sv()?;
     described.uv()?;
+    let bases = described.at();
     let count = described.uv32()?;
+    let named = described.rest();
     let names = Names::decode(&mut described)?;
 
-    let [mut keys, mut steps, mut own] = [keys, steps, own].map(|stream| Reader::new(stream));
+    let [mut differences, mut steps, mut own] = [differences, steps, own].map(|stream| Reader::new(stream));
     let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
     let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
     let (mut key, mut seqno, mut stamp, mut shapes) = (Vec::new(), 0i64, 0i64, Shapes::default());
     // The output exceeds its limit by at most one row, and a row is no longer than its input.
-    let mut out = Vec::with_capacity(raw);
+    let mut out = Vec::with_capacity(if keys.is_some() { head.len() } else { raw });
     out.extend_from_slice(head);
-    let mut fragment = Vec::new();
+    // The values of each column that were passed over and not read yet; none if all entries are wanted.
+    let mut behind = vec![0; if keys.is_some() { columns.len() } else { 0 }];
+    let (mut fragment, mut found) = (Vec::new(), 0);
     for _ in 0..count {
-        next_key(&mut key, &mut keys, &mut steps, &mut own)?;
-        put_bytes(&key, &mut out);
+        next_key(&mut key, &mut differences, &mut steps, &mut own)?;
+        let mut order = Ordering::Equal;
+        if let Some(left) = &mut keys {
+            while let Some((next, behind)) = left.split_first() {
+                order = compare(next, &key);
+                if order.is_ge() {
+                    break;
+                }
+                *left = behind;
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
         seqno = seqno.wrapping_add(seqnos.sv()?);
-        put_sv(seqno, &mut out);
-
         let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
+        stamp = stamp.wrapping_add(stamps.sv()?);
+        let cells = shapes.cells.get(shape.start..shape.end).unwrap_or_default();
+        if order.is_gt() {
+            if shape.head & HAS_MARKER != 0 {
+                markers.sv()?;
+            }
+            for cell in cells {
+                if cell.bits & OWN_VERSION != 0 {
+                    versions.sv()?;
+                }
+                if has_value(cell.bits & TAG) {
+                    *behind.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))? += 1;
+                }
+            }
+            continue;
+        }
+        found += 1;
+        put_bytes(&key, &mut out);
+        put_sv(seqno, &mut out);
         fragment.clear();
         fragment.push(shape.head);
-        stamp = stamp.wrapping_add(stamps.sv()?);
         put_sv(stamp, &mut fragment);
         if shape.head & HAS_MARKER != 0 {
             put_sv(markers.sv()?, &mut fragment);
         }
-        for cell in shapes.cells.get(shape.start..shape.end).unwrap_or_default() {
+        for cell in cells {
             put_uv(cell.name.into(), &mut fragment);
             fragment.push(cell.bits);
             if cell.bits & OWN_VERSION != 0 {
                 put_sv(versions.sv()?, &mut fragment);
             }
             if has_value(cell.bits & TAG) {
-                let column = columns.get_mut(cell.column as usize);
-                column.ok_or(rows.damage("a column is missing"))?.put_next(cell.bits & TAG, &mut fragment)?;
+                let column = columns.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))?;
+                if let Some(behind) = behind.get_mut(cell.column as usize) {
+                    column.pass(std::mem::take(behind))?;
+                }
+                column.put_next(cell.bits & TAG, &mut fragment)?;
             }
             // A value that is listed once may occur often.
             if fragment.len() > raw {
@@ -114,21 +159,34 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
             break;
         }
     }
-    if out.len() != raw {
+    if out.len() > raw || keys.is_none() && out.len() < raw {
         return Err(Damage { what: "the block has another length", at: 0 });
     }
-    Ok(out)
+    if found == count {
+        return Ok(out);
+    }
+    let mut part = Vec::with_capacity(out.len());
+    part.extend_from_slice(head.get(..bases).unwrap_or_default());
+    put_uv(found.into(), &mut part);
+    part.extend_from_slice(named);
+    part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
+    Ok(part)
 }
 
-fn next_key(key: &mut Vec<u8>, keys: &mut Reader<'_>, steps: &mut Reader<'_>, own: &mut Reader<'_>) -> Decoded<()> {
-    match keys.uv()?.checked_sub(1) {
+fn next_key(
+    key: &mut Vec<u8>,
+    differences: &mut Reader<'_>,
+    steps: &mut Reader<'_>,
+    own: &mut Reader<'_>,
+) -> Decoded<()> {
+    match differences.uv()?.checked_sub(1) {
         None => {
-            let last = key.last_chunk_mut().ok_or(keys.damage("a key without one before it"))?;
+            let last = key.last_chunk_mut().ok_or(differences.damage("a key without one before it"))?;
             *last = u64::from_be_bytes(*last).wrapping_add(steps.uv()?).to_be_bytes();
         }
         Some(shared) => {
             key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
-            key.extend_from_slice(own.take(keys.uv32()? as usize)?);
+            key.extend_from_slice(own.take(differences.uv32()? as usize)?);
         }
     }
     Ok(())

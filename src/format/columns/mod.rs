@@ -33,7 +33,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use join::join;
+pub use join::{join, join_rows};
 pub use split::split;
 
 use super::names::Names;

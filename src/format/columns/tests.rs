@@ -1,6 +1,7 @@
 //! Split blocks are rebuilt exactly, and damaged ones are reported.
 
 use super::*;
+use crate::format::block::Block;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
@@ -45,6 +46,20 @@ fn payload(rows: &[RowSeed]) -> Vec<u8> {
     names.encode(&mut payload);
     payload.extend(entries);
     payload
+}
+
+/// The entries of a block, with the cells of their fragments.
+fn entries(block: &Block) -> Vec<(Vec<u8>, u64, FragmentHead, String)> {
+    let entries = (0..block.len()).filter_map(|index| block.entry(index));
+    let read = entries.map(|entry| {
+        let mut fragment = block.fragment(&entry).expect("a fragment");
+        let (head, mut cells) = (fragment.head(), String::new());
+        while let Some(cell) = fragment.next_cell().expect("a cell") {
+            cells += &format!("{cell:?} ");
+        }
+        (entry.key.to_vec(), entry.seqno, head, cells)
+    });
+    read.collect()
 }
 
 fn cell() -> impl Strategy<Value = CellSeed> {
@@ -92,6 +107,32 @@ proptest! {
     }
 
     #[test]
+    fn the_entries_of_some_keys_are_those_of_the_whole_block(rows in rows(), picks in proptest::collection::vec((any::<usize>(), 0u8..8), 0..6)) {
+        let payload = payload(&rows);
+        let mut keys: Vec<Vec<u8>> = picks.iter().map(|(at, kind)| {
+            let key = rows.get(at % rows.len().max(1)).map(|row| row.0.clone()).unwrap_or_default();
+            // Mostly keys of rows, and some beside them.
+            match kind {
+                0 => [&key[..], &[7]].concat(),
+                1 => key.split_last().map(|(_, rest)| rest.to_vec()).unwrap_or_default(),
+                2 => vec![255; 9],
+                _ => key,
+            }
+        }).collect();
+        keys.sort();
+        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let whole = Block::decode(payload.clone().into()).expect("a block");
+        for form in [Form::Fast, Form::Dense] {
+            let stored = split(&payload, form).expect("it is a block's payload");
+            let part = Block::decode(join_rows(&stored, payload.len(), Some(&keys)).expect("rows").into()).expect("a block");
+            prop_assert_eq!(entries(&part), entries(&whole).into_iter().filter(|entry| keys.contains(&&*entry.0)).collect::<Vec<_>>());
+            for key in &keys {
+                prop_assert_eq!(part.entries_of(key).len(), whole.entries_of(key).len());
+            }
+        }
+    }
+
+    #[test]
     fn a_damaged_form_is_damage_or_another_block(rows in rows(), at in any::<usize>(), to in any::<u8>(), raw in 0usize..5000, dense in any::<bool>()) {
         let payload = payload(&rows);
         let mut stored = split(&payload, if dense { Form::Dense } else { Form::Fast }).expect("it is a block's payload");
@@ -100,12 +141,17 @@ proptest! {
         if let Ok(joined) = join(&stored, payload.len()) {
             prop_assert_eq!(joined.len(), payload.len());
         }
+        let keys: Vec<&[u8]> = rows.iter().step_by(3).map(|row| &row.0[..]).collect();
+        if let Ok(joined) = join_rows(&stored, payload.len(), Some(&keys)) {
+            prop_assert!(joined.len() <= payload.len());
+        }
         stored.truncate(at);
         prop_assert!(join(&stored, raw).is_ok_and(|joined| joined.len() == raw) || join(&stored, raw).is_err());
     }
 
     #[test]
     fn garbage_is_damage(bytes in proptest::collection::vec(any::<u8>(), 0..300), raw in 0usize..3000) {
+        prop_assert!(join_rows(&bytes, raw, Some(&[b"", b"\0"])).is_ok_and(|joined| joined.len() <= raw) || join_rows(&bytes, raw, Some(&[b"", b"\0"])).is_err());
         if let Ok(joined) = join(&bytes, raw) {
             prop_assert_eq!(joined.len(), raw);
         }
