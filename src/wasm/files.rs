@@ -152,17 +152,21 @@ pub struct FilesOfHost(HostFolder);
 /// A file of a host, closed when it is dropped.
 pub struct FileOfHost(HostFile);
 
-/// The error of a host, which says by its code whether the device is full.
+/// The text of a member of an error.
+fn text(error: &JsValue, name: &str) -> Option<String> {
+    Reflect::get(error, &name.into()).ok().and_then(|value| value.as_string())
+}
+
+/// The error of a host, which says by its code what is the matter. Those of a browser have a name instead.
 fn failed(error: &JsValue) -> Error {
-    let text = |name: &str| Reflect::get(error, &name.into()).ok().and_then(|value| value.as_string());
-    let code = match text("code").as_deref() {
-        Some("QuotaExceeded") => Code::QuotaExceeded,
-        Some("Busy") => Code::Busy,
+    let code = match text(error, "code").or_else(|| text(error, "name")).as_deref() {
+        Some("QuotaExceeded" | "QuotaExceededError") => Code::QuotaExceeded,
+        Some("Busy" | "NoModificationAllowedError") => Code::Busy,
         Some("OTSObjectNotExist") => Code::ObjectNotExist,
         Some("Corrupt") => Code::Corrupt,
         _ => Code::Unavailable,
     };
-    Error::new(code, text("message").unwrap_or_default())
+    Error::new(code, text(error, "message").unwrap_or_default())
 }
 
 /// The value of a promise, or of a call that gave none.
@@ -206,8 +210,12 @@ impl Folder for FilesOfHost {
 
 impl SharedFolder for FilesOfHost {
     async fn peek(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let bytes = resolved(self.0.peek(name)).await?;
-        Ok(bytes.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec))
+        let Ok(peeking) = self.0.peek(name) else { return Ok(None) };
+        match JsFuture::from(Promise::resolve(&peeking)).await {
+            Ok(bytes) => Ok(bytes.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec)),
+            Err(error) if text(&error, "name").as_deref() == Some("NotFoundError") => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
     }
 
     fn can_open(&self) -> bool {

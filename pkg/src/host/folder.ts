@@ -41,10 +41,10 @@ export interface HostFolder {
 export interface HostLogFolder {
   /** Whether this thread can open files. Elsewhere it only looks at them. */
   readonly canOpen: boolean;
-  /** Opens a file. Creates it if it is missing. Throws `Busy` while another thread has it. */
+  /** Opens a file. Creates it if it is missing. Throws the browser's `NoModificationAllowedError` while another thread has it. */
   open(name: string): Promise<HostFile>;
-  /** The bytes of a file that another thread may have; `undefined` if it is missing. */
-  peek(name: string): Promise<Uint8Array | undefined>;
+  /** The bytes of a file that another thread may have. Throws the browser's `NotFoundError` if it is missing. */
+  peek(name: string): Promise<Uint8Array>;
   /** Deletes a file that nobody has open. */
   remove(name: string): Promise<void>;
   /** The names of its files. */
