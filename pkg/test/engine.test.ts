@@ -191,7 +191,7 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
   const same = <T extends object>(value: T, names: Record<keyof T, unknown>): void => assert.deepEqual(Object.keys(value).sort(), group<T>(names));
   same<Metrics>(metrics, { kind: 0, memtable: 0, log: 0, segments: 0, trees: 0, cache: 0, reserve: 0, work: 0, manifest: 0, epoch: 0, now: 0, sessions: 0, operations: 0, capacity: 0, wasmMemoryBytes: 0 });
   same<Metrics["memtable"]>(metrics.memtable, { bytes: 0, entries: 0, frozen: 0, budget: 0 });
-  same<Metrics["log"]>(metrics.log, { bytes: 0, records: 0 });
+  same<Metrics["log"]>(metrics.log, { bytes: 0, records: 0, inFiles: 0 });
   same<Metrics["reserve"]>(metrics.reserve, { bytes: 0, capacity: 0 });
   same<Metrics["segments"]>(metrics.segments, { count: 0, bytes: 0, garbage: 0 });
   same<Metrics["cache"]>(metrics.cache, { bytes: 0, capacity: 0, hits: 0, misses: 0 });
