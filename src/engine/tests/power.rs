@@ -79,7 +79,8 @@ fn dies_at_any_call<S: Storage>(
         let mut doubtful: Option<(String, i64)> = None;
         if let Ok(engine) = open(&device, &env) {
             env.run(async {
-                loop {
+                // Where the failing device is not needed, nothing ends it.
+                for _ in 0..400 {
                     next += 1;
                     let key = format!("k{:03}", random(300));
                     let cells = [put("x", NOW, next)];

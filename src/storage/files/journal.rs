@@ -88,34 +88,14 @@ impl<F: File> Journal<F> {
         salvages: bool,
         mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>,
     ) -> Result<Self> {
-        let mut newest: Option<(usize, Image, Frame)> = None;
-        for (place, file) in files.iter().enumerate() {
-            let image = read_whole(file)?;
-            let first = read_frame(&image, image.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
-            if let Some(frame) = first
-                && newest.as_ref().is_none_or(|(_, _, other)| other.generation < frame.generation)
-            {
-                newest = Some((place, image, frame));
-            }
-        }
-        let Some((current, image, mut frame)) = newest else {
+        let Some((current, mut frame)) = newest_state(&files)? else {
             // The first turn may have been cut off, when nothing else was written yet.
             if files[0].length()? > FIRST || files[1].length()? > 0 {
                 return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
             }
-            return Ok(Self {
-                files,
-                current: 1,
-                image: None,
-                generation: 0,
-                last: 0,
-                state_end: 0,
-                end: 0,
-                dirty: false,
-                flushed: 0,
-                told: 0,
-            });
+            return Self::renew(files);
         };
+        let image = read_whole(&files[current])?;
         let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
         let length = image.length()?;
         let last = loop {
@@ -141,6 +121,26 @@ impl<F: File> Journal<F> {
         // The process that wrote it may have died before it was flushed.
         let image = Some(image);
         Ok(Self { files, current, image, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
+    }
+
+    /// A journal without a state in files whose content nobody needs, however damaged it is. Its first turn replaces that.
+    ///
+    /// # Errors
+    /// Errors of the files.
+    pub(super) fn renew(files: [F; 2]) -> Result<Self> {
+        let (current, generation) = newest_state(&files)?.map_or((1, 0), |(place, frame)| (place, frame.generation));
+        Ok(Self {
+            files,
+            current,
+            image: None,
+            generation,
+            last: 0,
+            state_end: 0,
+            end: 0,
+            dirty: false,
+            flushed: 0,
+            told: 0,
+        })
     }
 
     /// Whether it has no state yet.
@@ -275,6 +275,20 @@ fn seal(frame: &mut [u8], at: u64, kind: Kind, told: [u64; 3]) -> u64 {
     let own = xxh3_64_with_seed(rest, at);
     sum.copy_from_slice(&own.to_le_bytes());
     own
+}
+
+/// The newer of the states with which the files begin, and its file; nothing if there is none.
+fn newest_state(files: &[impl File; 2]) -> Result<Option<(usize, Frame)>> {
+    let mut newest: Option<(usize, Frame)> = None;
+    for (place, file) in files.iter().enumerate() {
+        let first = read_frame(file, file.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
+        if let Some(frame) = first
+            && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
+        {
+            newest = Some((place, frame));
+        }
+    }
+    Ok(newest)
 }
 
 /// The whole frame at a place of a file of this length, if there is one.

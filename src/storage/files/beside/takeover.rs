@@ -17,7 +17,14 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         for _ in 0..ATTEMPTS {
             let old = self.storage.fence().await?;
             let taken = match Note::of(&old)? {
-                None if self.folder.can_open() => self.begin(&old, State::default(), Vec::new()).await.map(Lead::Files),
+                None if self.folder.can_open() => match self.begin(&old, State::default(), &[]).await {
+                    Ok(leader) => Ok(Lead::Files(leader)),
+                    // A full disk may have no room for files, and the storage has a reserve.
+                    Err(error) => {
+                        log::warn!("the log stays in the storage: {error}");
+                        Ok(Lead::Storage)
+                    }
+                },
                 None => Ok(Lead::Storage),
                 Some(note) => self.follow(&old, note).await,
             };
@@ -46,22 +53,16 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         &self,
         old: &Fence,
         mut state: State,
-        log: Vec<(LogNumber, Bytes)>,
+        log: &[(LogNumber, Bytes)],
     ) -> Result<Box<Leader<D::File>>> {
         let before_us = self.env.ticks_us();
         let (note, files) = self.free_pair().await?;
-        let mut journal = match Journal::open(files, false, |_, _, _| Ok(())) {
-            // Nobody needs what these files had.
-            Err(error) if error.code() == Code::Corrupt => {
-                let Some(files) = self.open_files(note).await? else { return Err(error) };
-                files.iter().try_for_each(|file| file.set_length(0))?;
-                Journal::open(files, false, |_, _, _| Ok(()))?
-            }
-            opened => opened?,
-        };
+        let mut journal = Journal::renew(files)?;
         let mut frame = frame();
-        let find = |number: LogNumber| log.iter().find(|(other, _)| *other == number).map(|(_, bytes)| bytes.to_vec());
-        let places = state.encode(&mut frame, |place| find(place.number).ok_or_else(lost))?;
+        let places = state.encode(&mut frame, |place| {
+            let found = log.binary_search_by_key(&place.number, |(number, _)| *number).ok();
+            found.and_then(|found| log.get(found)).map(|(_, bytes)| bytes.to_vec()).ok_or_else(lost)
+        })?;
         state.log = places;
         journal.turn(&mut frame).map_err(|failure| failure.error)?;
         self.folder.flush_names()?;
@@ -128,8 +129,9 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             self.env.sleep(100).await;
         }
         let (state, log) = self.image(note, false).await?;
-        if self.folder.can_open() {
-            let mut leader = self.begin(&raised, state, log).await?;
+        if self.folder.can_open()
+            && let Ok(mut leader) = self.begin(&raised, state, &log).await
+        {
             if let Some(next) = leader.next.take() {
                 // What readers see from now on must not be lost with the power later.
                 self.storage.commit_behind(Commit::default(), raised.number, Some(&next)).await?;

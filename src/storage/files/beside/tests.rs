@@ -315,6 +315,51 @@ fn a_full_disk_lets_the_lead_wait() {
     assert_eq!(numbers(&origin.open().unwrap()), [1, 2, 3, 4]);
 }
 
+/// A disk without room for new files: the log stays in the storage, which has a reserve.
+#[test]
+fn without_room_for_files_the_log_stays_in_the_storage() {
+    let origin = Origin::new(10);
+    origin.device.set_room(Some(10));
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(1, 100))).unwrap();
+    assert!(!storage.is_in_files());
+    assert_eq!(numbers(&origin.storage), [1]);
+    origin.device.set_room(None);
+    let frozen = origin.open().unwrap();
+    (2..=4).for_each(|number| run(frozen.commit(append(number, 100))).unwrap());
+    origin.device.set_room(Some(origin.device.used() + 10));
+    let next = origin.open().unwrap();
+    assert!(!next.is_in_files());
+    assert_eq!(numbers(&origin.storage), [1, 2, 3, 4]);
+    run(next.commit(append(5, 100))).unwrap();
+    origin.device.set_room(None);
+    assert_eq!(run(frozen.commit(append(5, 100))).unwrap_err().code(), Code::Fenced);
+}
+
+/// What a former leader has left in the files, and damage of it, does not matter once the log is in the storage.
+#[test]
+fn files_are_used_again_whatever_they_have() {
+    let origin = Origin::new(11);
+    let storage = origin.open().unwrap();
+    (1..=60).for_each(|number| run(storage.commit(append(number, 100))).unwrap());
+    run(storage.close());
+    drop(storage);
+    for (round, damage) in
+        [|_: &mut Vec<u8>| (), |bytes: &mut Vec<u8>| bytes.fill(7), Vec::clear].into_iter().enumerate()
+    {
+        names(&origin.device).iter().for_each(|name| origin.device.damage(name, damage));
+        let storage = origin.open().unwrap();
+        let number = 61 + round as u64;
+        run(storage.commit(append(number, 100))).unwrap();
+        assert!(storage.is_in_files());
+        assert_eq!(numbers(&storage), (1..=number).collect::<Vec<_>>());
+        drop(storage);
+        let again = origin.open().unwrap();
+        assert_eq!(numbers(&again), (1..=number).collect::<Vec<_>>());
+        run(again.close());
+    }
+}
+
 type Damage = fn(&mut Vec<u8>);
 
 /// R5: damaged or missing files are reported by name, and a salvage gives the rest and says that there was more.
