@@ -442,14 +442,22 @@ pub async fn a_raised_fence_keeps_others_out(one: &impl FencedStorage, other: &i
         assert_eq!(refused.expect_err("the fence was raised").code(), Code::Fenced);
     }
     assert_eq!(one.fence().await?, second);
+    // However often it was raised.
+    let third = Fence { number: 3, ..second };
+    other.commit_behind(Commit::default(), 2, Some(&third)).await?;
+    for (number, changed) in [(0, None), (1, None), (1, Some(&Fence { number: 1, note: Bytes::new() })), (2, None)] {
+        let refused = one.commit_behind(append(9), number, changed).await;
+        assert_eq!(refused.expect_err("raised twice").code(), Code::Fenced, "{number}");
+    }
+    assert_eq!(one.fence().await?, third);
     // Manifests and log are as without a fence.
-    other.commit_behind(with_manifest(1), 2, None).await?;
-    other.commit_behind(with_manifest(2), 2, Some(&Fence { number: 2, note: Bytes::new() })).await?;
-    assert_eq!(other.commit_behind(with_manifest(2), 2, None).await.expect_err("taken").code(), Code::Fenced);
+    other.commit_behind(with_manifest(1), 3, None).await?;
+    other.commit_behind(with_manifest(2), 3, Some(&Fence { number: 3, note: Bytes::new() })).await?;
+    assert_eq!(other.commit_behind(with_manifest(2), 3, None).await.expect_err("taken").code(), Code::Fenced);
     assert_eq!(manifests(one).await?, [(ManifestId(2), bytes(50, 2)), (ManifestId(1), bytes(50, 1))]);
     let log: Vec<u64> = other.read_log(LogNumber(0)).await?.iter().map(|(number, _)| number.0).collect();
     assert_eq!(log, [1, 2]);
-    assert_eq!(one.fence().await?, Fence { number: 2, note: Bytes::new() });
+    assert_eq!(one.fence().await?, Fence { number: 3, note: Bytes::new() });
     Ok(())
 }
 

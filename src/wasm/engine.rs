@@ -142,9 +142,7 @@ async fn open_log(
     if !has_files && !storage.has_log_elsewhere().await? {
         return Ok(OpenLog { storage: AnyStorage::Idb(storage), is_in_files: false });
     }
-    // Loading may have taken long.
-    instances::check_lock(granted).await?;
-    files::open_log(folder, storage, Rc::clone(env) as _, options.salvages()).await
+    files::open_log(folder, storage, Rc::clone(env) as _, granted, options.salvages()).await
 }
 
 impl Opened {

@@ -2,7 +2,7 @@
 
 use super::env::load;
 use super::idb::IdbStorage;
-use super::instances::parse_kind;
+use super::instances::{check_lock, parse_kind};
 use super::storage::{AnyStorage, BoxedStorage};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
@@ -110,10 +110,11 @@ pub(super) async fn open_log(
     folder: &Function,
     storage: IdbStorage,
     env: Rc<dyn Env>,
+    granted: &Promise,
     salvages: bool,
 ) -> Result<OpenLog> {
     load(Module::Files).await?;
-    open_log_folder(folder.clone(), storage, env, salvages).await
+    open_log_folder(folder.clone(), storage, env, granted.clone(), salvages).await
 }
 
 /// A gate of [`Module::Files`].
@@ -122,6 +123,7 @@ fn open_log_folder(
     folder: Function,
     storage: IdbStorage,
     env: Rc<dyn Env>,
+    granted: Promise,
     salvages: bool,
 ) -> LocalFuture<Result<OpenLog>> {
     Box::pin(async move {
@@ -139,7 +141,11 @@ fn open_log_folder(
         let log = if salvages {
             LogInFiles::salvage(storage, folder, env).await?
         } else {
-            LogInFiles::open(storage, folder, env).await?
+            let check = move || -> LocalFuture<Result<()>> {
+                let granted = granted.clone();
+                Box::pin(async move { check_lock(&granted).await })
+            };
+            LogInFiles::open(storage, folder, env, Rc::new(check)).await?
         };
         let is_in_files = log.is_in_files();
         Ok(OpenLog { storage: AnyStorage::Other(Box::new(log)), is_in_files })
@@ -161,7 +167,7 @@ fn text(error: &JsValue, name: &str) -> Option<String> {
 fn failed(error: &JsValue) -> Error {
     let code = match text(error, "code").or_else(|| text(error, "name")).as_deref() {
         Some("QuotaExceeded" | "QuotaExceededError") => Code::QuotaExceeded,
-        Some("Busy" | "NoModificationAllowedError") => Code::Busy,
+        Some("Busy" | "NoModificationAllowedError" | "NotReadableError") => Code::Busy,
         Some("OTSObjectNotExist") => Code::ObjectNotExist,
         Some("Corrupt") => Code::Corrupt,
         _ => Code::Unavailable,

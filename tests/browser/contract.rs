@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use tabstore::Code;
 use tabstore::Result;
 use tabstore::storage::contract::{self, Stores};
-use tabstore::storage::{Commit, Fence, FencedStorage, MemoryStorage, Storage};
+use tabstore::storage::{Commit, Fence, FencedStorage, LogNumber, MemoryStorage, Storage};
 use tabstore::wasm::AnyStorage;
 use tabstore::wasm::idb::IdbStorage;
 
@@ -52,9 +53,12 @@ async fn a_raised_fence_keeps_others_out() {
     let other = IdbStorage::open("fence").await.unwrap();
     contract::a_raised_fence_keeps_others_out(&one, &other).await.unwrap();
     assert!(!one.has_log_elsewhere().await.unwrap());
-    let noted = Fence { number: 3, note: vec![1].into() };
-    one.commit_behind(Commit::default(), 2, Some(&noted)).await.unwrap();
+    let noted = Fence { number: 4, note: vec![1].into() };
+    one.commit_behind(Commit::default(), 3, Some(&noted)).await.unwrap();
     assert!(other.has_log_elsewhere().await.unwrap());
+    let third = IdbStorage::open("fence").await.unwrap();
+    let refused = third.load(&|_| Ok(LogNumber(1))).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Fenced, "who has not asked for the fence does not know where the log is");
 }
 
 mod on_memory {

@@ -56,7 +56,11 @@ export async function openLogFolder(instance: string): Promise<HostLogFolder | u
       const file = await folder.getFileHandle(name, { create: true });
       const handle = await (file as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }).createSyncAccessHandle();
       open.push(handle);
-      if (released) release();
+      // Before Chromium 108 it answers later, and the engine does not wait.
+      if (released || typeof handle.getSize() !== "number") {
+        release();
+        throw new Error("no file that answers at once");
+      }
       return fileOf(handle);
     },
     async peek(name) {

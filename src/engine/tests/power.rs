@@ -146,7 +146,14 @@ fn with_a_log_in_files_a_death_at_any_call_loses_nothing_that_was_answered() {
         dies_at_any_call(durability, loses_power, |device, env, options| {
             env.run(async {
                 let env = Rc::new(env.clone());
-                let log = LogInFiles::open_with(storage.clone(), device.folder(), Rc::clone(&env) as _, 20_000).await?;
+                let log = LogInFiles::open_with(
+                    storage.clone(),
+                    device.folder(),
+                    Rc::clone(&env) as _,
+                    Rc::new(|| Box::pin(async { Ok(()) })),
+                    20_000,
+                )
+                .await?;
                 Engine::open(log, env, options.clone()).await
             })
         });

@@ -29,7 +29,7 @@ mod takeover;
 use super::folder::SharedFolder;
 use super::journal::Failure;
 use super::{TURN_BYTES, frame};
-use crate::env::Env;
+use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::{
     BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed, fenced,
@@ -60,11 +60,16 @@ pub struct LogInFiles<S, D: SharedFolder> {
     closed: Cell<bool>,
 }
 
+/// Fails if another client has the instance. It is asked before the fence is raised.
+pub type Check = Rc<dyn Fn() -> LocalFuture<Result<()>>>;
+
 /// What all handles share.
 struct Shared<S, D: SharedFolder> {
     storage: S,
     folder: D,
     env: Rc<dyn Env>,
+    /// Fails if another client has the instance.
+    check: Check,
     turn_bytes: u64,
     lead: RefCell<Lead<D::File>>,
     /// Held by a commit.
@@ -81,16 +86,16 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
     ///
     /// # Errors
     /// Errors of the storage and of the folder. Those of damaged files are reported by the first [`Storage::load`].
-    pub async fn open(storage: S, folder: D, env: Rc<dyn Env>) -> Result<Self> {
-        Self::open_with(storage, folder, env, TURN_BYTES).await
+    pub async fn open(storage: S, folder: D, env: Rc<dyn Env>, check: Check) -> Result<Self> {
+        Self::open_with(storage, folder, env, check, TURN_BYTES).await
     }
 
     /// The same, with turns of the journal at so many bytes.
     ///
     /// # Errors
     /// As for [`LogInFiles::open`].
-    pub async fn open_with(storage: S, folder: D, env: Rc<dyn Env>, turn_bytes: u64) -> Result<Self> {
-        let this = Self::new(storage, folder, env, turn_bytes, Seen::default());
+    pub async fn open_with(storage: S, folder: D, env: Rc<dyn Env>, check: Check, turn_bytes: u64) -> Result<Self> {
+        let this = Self::new(storage, folder, env, check, turn_bytes);
         match this.shared.lead().await {
             Err(error) if error.code() == Code::QuotaExceeded => {
                 let seen = this.shared.look(false).await?;
@@ -109,19 +114,22 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
     /// # Errors
     /// Errors of the storage and of the folder.
     pub async fn salvage(storage: S, folder: D, env: Rc<dyn Env>) -> Result<Self> {
-        let this = Self::new(storage, folder, env, TURN_BYTES, Seen::default());
+        // A salvage takes no lead.
+        let check: Check = Rc::new(|| Box::pin(async { Ok(()) }));
+        let this = Self::new(storage, folder, env, check, TURN_BYTES);
         let seen = this.shared.look(true).await?;
         this.shared.lead.replace(Lead::None(seen));
         Ok(this)
     }
 
-    fn new(storage: S, folder: D, env: Rc<dyn Env>, turn_bytes: u64, seen: Seen) -> Self {
+    fn new(storage: S, folder: D, env: Rc<dyn Env>, check: Check, turn_bytes: u64) -> Self {
         let shared = Shared {
             storage,
             folder,
             env,
+            check,
             turn_bytes,
-            lead: RefCell::new(Lead::None(seen)),
+            lead: RefCell::new(Lead::None(Seen::default())),
             turn: Mutex::new(()),
             handles: Cell::new(1),
             broken: RefCell::default(),
@@ -204,10 +212,16 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     async fn commit(self: &Rc<Self>, mut commit: Commit) -> Result<()> {
         self.lead_late().await?;
         let (number, next) = match self.begin_commit(&mut commit)? {
-            Way::Storage => return self.storage.commit(commit).await,
+            Way::Storage(None) => return self.storage.commit(commit).await,
+            Way::Storage(Some(number)) => {
+                self.storage.commit_behind(commit, number, None).await?;
+                self.lead.replace(Lead::Storage(None));
+                return Ok(());
+            }
             Way::Files => return self.prove().await,
             Way::Both { number, next } => (number, next),
         };
+        let is_strict = commit.durability == Durability::Strict;
         let logged = Commit { log: commit.log.clone(), trim_log: commit.trim_log.clone(), ..Commit::default() };
         let before_us = self.env.ticks_us();
         self.storage.commit_behind(commit, number, next.as_ref()).await?;
@@ -220,10 +234,14 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             leader.number = next.number;
             leader.next = None;
         }
+        leader.owes &= !is_strict;
         // It is stored. Without it here, an opening finds it in the storage.
         match leader.append(&logged) {
             Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
-            _ => self.turn_if_due(leader),
+            Err(_) => leader.owes = true,
+            // What a turn drops must not come back with the power.
+            _ if is_strict => self.turn_if_due(leader),
+            _ => {}
         }
         Ok(())
     }
@@ -231,13 +249,17 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// Makes a commit in the files if it belongs there alone, and prepares any other for the storage.
     fn begin_commit(&self, commit: &mut Commit) -> Result<Way> {
         let mut lead = self.lead.borrow_mut();
-        let Lead::Files(leader) = &mut *lead else { return Ok(Way::Storage) };
+        let leader = match &mut *lead {
+            Lead::Files(leader) => leader,
+            Lead::Storage(number) => return Ok(Way::Storage(*number)),
+            Lead::None(_) => return Ok(Way::Storage(None)),
+        };
         leader.state.check(commit)?;
         if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.contains(number)) {
             return Err(fenced(format_args!("log record {} is there", number.0)));
         }
         let is_log = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
-        if is_log && leader.next.is_none() && !commit.log.is_empty() {
+        if is_log && leader.next.is_none() && !leader.owes && !commit.log.is_empty() {
             leader.append(commit).map_err(|failure| self.failed(failure))?;
             if commit.durability == Durability::Strict {
                 leader.journal.flush().map_err(|error| self.break_off(error))?;
@@ -247,7 +269,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         if commit.manifest.is_some() || !commit.log.is_empty() {
             leader.journal.flush().map_err(|error| self.break_off(error))?;
         }
-        if self.is_turn_due(leader) {
+        // The files forget trimmed records now. After a loss of power the storage must not need them again.
+        if leader.owes || !commit.trim_log.is_empty() || self.is_turn_due(leader) {
             commit.durability = Durability::Strict;
         }
         Ok(Way::Both { number: leader.number, next: leader.next.clone() })
@@ -278,13 +301,38 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         }
     }
 
+    /// Finds out whether this leader still leads, after a commit whose outcome nobody knows. Files that cannot be trusted are
+    /// read again.
+    async fn verify(self: &Rc<Self>) -> Result<()> {
+        let (number, next) = match &*self.lead.borrow() {
+            Lead::Files(leader) => (leader.number, leader.next.clone()),
+            _ => return Ok(()),
+        };
+        let fence = self.storage.fence().await?;
+        if next.as_ref() == Some(&fence) {
+            if let Lead::Files(leader) = &mut *self.lead.borrow_mut() {
+                leader.number = fence.number;
+                leader.next = None;
+            }
+        } else if fence.number != number {
+            return Err(fenced(format_args!("the fence is at {}", fence.number)));
+        }
+        if self.broken.borrow().is_some() {
+            // This closes the files.
+            self.lead.replace(Lead::None(Seen::default()));
+            self.lead().await?;
+            self.broken.replace(None);
+        }
+        Ok(())
+    }
+
     /// The records in files from a number on.
     fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         match &*self.lead.borrow() {
             Lead::Files(leader) => leader.records(from),
             Lead::None(Seen { lost: Some(error), is_salvage: false, .. }) => Err(error.clone()),
             Lead::None(seen) => Ok(seen.log.iter().filter(|(number, _)| *number >= from).cloned().collect()),
-            Lead::Storage => Ok(Vec::new()),
+            Lead::Storage(_) => Ok(Vec::new()),
         }
     }
 
@@ -294,6 +342,11 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         let mut log = merged(stored, self.records(from)?);
         match &mut *self.lead.borrow_mut() {
             Lead::Files(leader) => {
+                // The last leader may have ended before they came into the files.
+                let is_alone = |number: &LogNumber| {
+                    leader.state.log_from(*number).first().is_none_or(|place| place.number != *number)
+                };
+                leader.owes |= leader.next.is_none() && numbers.iter().any(is_alone);
                 leader.stored.retain(|number| *number < from);
                 leader.stored.extend(numbers);
             }
@@ -325,6 +378,13 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             let closed = Fence { number, note: Note { is_closed: true, ..note }.encode() };
             let _ = self.storage.commit_behind(Commit::default(), number, Some(&closed)).await;
         }
+        // This closes the files.
+        drop(leader);
+        if is_moved && note.pair != USUAL {
+            for name in note.names() {
+                let _ = self.folder.remove(&name).await;
+            }
+        }
     }
 }
 
@@ -337,10 +397,21 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
             Ok(start.get())
         };
         let Loaded { manifests, log } = shared.storage.load(&begins).await?;
+        if let Lead::Files(leader) = &mut *shared.lead.borrow_mut() {
+            // Their trimming may not have come into the files.
+            leader.state.log.retain(|place| place.number >= start.get());
+        }
         Ok(Loaded { manifests, log: shared.with_files(log, start.get())? })
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        if self.closed.get() {
+            return Err(closed());
+        }
+        let shared = &self.shared;
+        let turn = shared.turn.lock().await;
+        shared.verify().await?;
+        drop(turn);
         let shared = self.shared()?;
         let stored = shared.storage.read_log(from).await?;
         shared.with_files(stored, from)

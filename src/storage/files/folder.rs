@@ -53,7 +53,7 @@ pub trait Folder: 'static {
 /// # Errors
 /// As for [`Folder`]; [`Folder::open`] also fails with `Busy` while another process has the file open.
 pub trait SharedFolder: Folder {
-    /// The bytes of a file that another process may have open; `None` if it is missing.
+    /// The bytes of a file that another process may have open; `None` if it is missing. `Busy` if it changes meanwhile.
     fn peek(&self, name: &str) -> impl Future<Output = Result<Option<Vec<u8>>>>;
 
     /// Whether files can be opened here. Elsewhere they can only be looked at.

@@ -93,7 +93,7 @@ impl<F: File> Journal<F> {
             if files[0].length()? > FIRST || files[1].length()? > 0 {
                 return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
             }
-            return Self::renew(files);
+            return Ok(Self::unbegun(files, 1, 0));
         };
         let image = read_whole(&files[current])?;
         let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
@@ -128,8 +128,17 @@ impl<F: File> Journal<F> {
     /// # Errors
     /// Errors of the files.
     pub(super) fn renew(files: [F; 2]) -> Result<Self> {
-        let (current, generation) = newest_state(&files)?.map_or((1, 0), |(place, frame)| (place, frame.generation));
-        Ok(Self {
+        let newest = newest_state(&files)?;
+        if newest.is_none() {
+            files.iter().try_for_each(|file| file.set_length(0))?;
+        }
+        let (current, generation) = newest.map_or((1, 0), |(place, frame)| (place, frame.generation));
+        Ok(Self::unbegun(files, current, generation))
+    }
+
+    /// A journal before its first turn.
+    fn unbegun(files: [F; 2], current: usize, generation: u64) -> Self {
+        Self {
             files,
             current,
             image: None,
@@ -140,7 +149,7 @@ impl<F: File> Journal<F> {
             dirty: false,
             flushed: 0,
             told: 0,
-        })
+        }
     }
 
     /// Whether it has no state yet.

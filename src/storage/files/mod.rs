@@ -17,7 +17,7 @@ mod journal;
 mod segment;
 mod state;
 
-pub use beside::LogInFiles;
+pub use beside::{Check, LogInFiles};
 pub use folder::{File, Folder, SharedFolder};
 
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId, Storage, check_stage, closed};

@@ -97,6 +97,8 @@ pub struct IdbStorage {
     strict: Object,
     /// How many more times commits may be repeated when the origin is full.
     patience: Cell<u32>,
+    /// Whether its user reads the log that is elsewhere.
+    knows_fence: Cell<bool>,
 }
 
 impl IdbStorage {
@@ -119,7 +121,13 @@ impl IdbStorage {
     async fn open_or(instance: &str, missing: Missing) -> Result<Self> {
         let link = Link::open(database_name(instance), missing).await;
         let link = link.map_err(|trouble| trouble.into_error("opening its database"))?;
-        Ok(Self { link, relaxed: durability("relaxed")?, strict: durability("strict")?, patience: Cell::default() })
+        Ok(Self {
+            link,
+            relaxed: durability("relaxed")?,
+            strict: durability("strict")?,
+            patience: Cell::default(),
+            knows_fence: Cell::default(),
+        })
     }
 
     /// Deletes the database of the instance called `instance`. Open connections to it are closed.
@@ -280,9 +288,11 @@ impl Storage for IdbStorage {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
         self.call("reading its manifest and log", async |connection, _| {
             let read = Read::begin(connection.raw(), &[MANIFEST, LOG]).await?;
-            let found = numbered(&read, MANIFEST, 0).await?;
-            let manifests = found.into_iter().rev().filter(|(id, _)| *id != MARK);
-            let manifests: Vec<_> = manifests.map(|(id, bytes)| (ManifestId(id), bytes)).collect();
+            let mut found = numbered(&read, MANIFEST, 0).await?;
+            if found.pop_if(|(id, _)| *id == MARK).is_some() && !self.knows_fence.get() {
+                return Err(Trouble::Final(fenced("its log is elsewhere")));
+            }
+            let manifests: Vec<_> = found.into_iter().rev().map(|(id, bytes)| (ManifestId(id), bytes)).collect();
             let log = numbered(&read, LOG, from(&manifests)?.0).await?;
             Ok(Loaded { manifests, log: log.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect() })
         })
@@ -390,14 +400,15 @@ impl Storage for IdbStorage {
     }
 }
 
-/// The fence is a record of the log whose key is its number, below 0. Its value is the note.
+/// The fence is the record of the log with the lowest key, below 0: its number. Its value is the note.
 impl FencedStorage for IdbStorage {
     async fn fence(&self) -> Result<Fence> {
         self.call("reading its fence", async |connection, _| {
             let read = Read::begin(connection.raw(), &[LOG]).await?;
             let (store, below) = (read.store(LOG)?, IdbKeyRange::upper_bound_with_open(&JsValue::from(0), true)?);
-            let keys = store.get_all_keys_with_key(&below)?;
-            let values = read.answer(&store.get_all_with_key(&below)?).await?;
+            let keys = store.get_all_keys_with_key_and_limit(&below, 1)?;
+            let values = read.answer(&store.get_all_with_key_and_limit(&below, 1)?).await?;
+            self.knows_fence.set(true);
             let key = Array::from(&keys.result()?).get(0).as_f64();
             let number = key.map_or(Ok(0), |key| to_number(&JsValue::from_f64(-key)))?;
             Ok(Fence { number, note: to_bytes(&Array::from(&values).get(0)) })
@@ -420,13 +431,12 @@ fn fence_key(number: u64) -> Result<JsValue> {
 #[inline(never)]
 fn issue_fence(write: &mut Write, Behind { number, changed }: Behind<'_>) -> Result<(), Trouble> {
     let store = write.store(LOG)?;
-    // The next leader has added it. No request depends on the answer of another, so the browser knows at once that there are
-    // no more.
+    // The next leader has added it, and it stays for ever: a leader may sleep while many others come and go. No request depends
+    // on the answer of another, so the browser knows at once that there are no more.
     let next = fence_key(number + 1)?;
     store.add_with_key(&Uint8Array::new_with_length(0), &next)?;
     store.delete(&next)?;
     if let Some(fence) = changed {
-        store.delete(&fence_key(number)?)?;
         store.put_with_key(&to_js(&fence.note), &fence_key(fence.number)?)?;
         let (manifests, mark) = (write.store(MANIFEST)?, number_key(MARK)?);
         if fence.note.is_empty() {

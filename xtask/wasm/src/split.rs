@@ -136,7 +136,7 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
             "<tabstore::storage::files::FileStorage<D> as tabstore::storage::Storage>::*",
             "<tabstore::storage::files::FileStorage<tabstore::wasm::files::FilesOfHost> as tabstore::wasm::storage::BoxedStorage>::*",
             "<tabstore::storage::files::beside::LogInFiles<S,D> as tabstore::storage::Storage>::*",
-            "<tabstore::storage::files::beside::LogInFiles<tabstore::wasm::idb::IdbStorage,tabstore::wasm::files::FilesOfHost> as tabstore::wasm::storage::BoxedStorage>::*",
+            "<tabstore::storage::files::beside::LogInFiles<tabstore::wasm::*",
             "tabstore::storage::files::beside::takeover::<impl tabstore::storage::files::beside::Shared<S,D>>::*",
             "<tabstore::wasm::idb::IdbStorage as tabstore::storage::FencedStorage>::*",
             "tabstore::wasm::idb::issue_fence",

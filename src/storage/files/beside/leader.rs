@@ -50,8 +50,8 @@ pub(super) enum Lead<F> {
     None(Seen),
     /// The log is in these files.
     Files(Box<Leader<F>>),
-    /// The log is in the storage.
-    Storage,
+    /// The log is in the storage. The first commit depends on the fence with this number; log numbers keep others out then.
+    Storage(Option<u64>),
 }
 
 /// What the files had when they were looked at.
@@ -66,8 +66,8 @@ pub(super) struct Seen {
 
 /// The way of a commit.
 pub(super) enum Way {
-    /// The log is in the storage.
-    Storage,
+    /// The log is in the storage. If there is a number, the commit depends on the fence.
+    Storage(Option<u64>),
     /// It is in the files already.
     Files,
     /// It goes to the storage, behind the fence with this number, and sets the fence to the next one. Its log records follow in
@@ -86,6 +86,9 @@ pub(super) struct Leader<F> {
     pub(super) next: Option<Fence>,
     /// Log records that the storage has, as far as they were read or written.
     pub(super) stored: Vec<LogNumber>,
+    /// Whether the storage has a record that the files do not have. A loss of power may take it as long as no later commit to
+    /// the storage was strict.
+    pub(super) owes: bool,
     /// When the fence was last known to be in place, in ticks of [`Env`].
     pub(super) proven_us: u64,
 }

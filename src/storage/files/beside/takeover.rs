@@ -3,7 +3,7 @@
 use super::leader::{Lead, Leader, Note, Seen, lost};
 use super::{ATTEMPTS, FIRST_PAUSE, PATIENCE_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
-use crate::storage::files::folder::{File as _, Image, SharedFolder};
+use crate::storage::files::folder::{Image, SharedFolder};
 use crate::storage::files::journal::Journal;
 use crate::storage::files::state::{LogPlace, State};
 use crate::storage::files::{frame, replay};
@@ -15,6 +15,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// Takes the lead.
     pub(super) async fn lead(self: &Rc<Self>) -> Result<()> {
         for _ in 0..ATTEMPTS {
+            // Whoever has lost its lock meanwhile must not raise the fence of the next leader.
+            (self.check)().await?;
             let old = self.storage.fence().await?;
             let taken = match Note::of(&old)? {
                 None if self.folder.can_open() => match self.begin(&old, State::default(), &[]).await {
@@ -22,24 +24,16 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                     // A full disk may have no room for files, and the storage has a reserve.
                     Err(error) => {
                         log::warn!("the log stays in the storage: {error}");
-                        Ok(Lead::Storage)
+                        Ok(Lead::Storage(Some(old.number)))
                     }
                 },
-                None => Ok(Lead::Storage),
+                None => Ok(Lead::Storage(Some(old.number))),
                 Some(note) => self.follow(&old, note).await,
             };
             match taken {
                 Err(error) if error.code() == Code::Fenced => {}
                 taken => {
                     let taken = taken?;
-                    if let Lead::Files(leader) = &taken {
-                        let (shared, note) = (Rc::downgrade(self), leader.note);
-                        self.env.spawn(Box::pin(async move {
-                            if let Some(shared) = shared.upgrade() {
-                                shared.forget_others(note).await;
-                            }
-                        }));
-                    }
                     self.lead.replace(taken);
                     return Ok(());
                 }
@@ -68,7 +62,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         self.folder.flush_names()?;
         let next = Fence { number: old.number + 1, note: note.encode() };
         let (number, proven_us, stored) = (old.number, before_us, Vec::new());
-        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, proven_us }))
+        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, owes: false, proven_us }))
     }
 
     /// A pair of files that no other leader has: that of earlier leaders, so that files are made once; or a new one, while a
@@ -88,7 +82,9 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     }
 
     /// Takes over the log of another leader.
-    pub(super) async fn follow(&self, old: &Fence, note: Note) -> Result<Lead<D::File>> {
+    pub(super) async fn follow(self: &Rc<Self>, old: &Fence, note: Note) -> Result<Lead<D::File>> {
+        // Listed before the fence is raised: later leaders make pairs with other names.
+        let names = if note.pair == USUAL { Vec::new() } else { self.folder.list().await.unwrap_or_default() };
         let raised = Fence { number: old.number + 1, note: old.note.clone() };
         let before_us = self.env.ticks_us();
         self.storage.commit_behind(Commit::default(), old.number, Some(&raised)).await?;
@@ -106,6 +102,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 journal.cut_off()?;
                 // What readers see from now on must not be lost with the power later.
                 journal.flush()?;
+                self.forget_others(note, names);
                 let now_open = Note { is_closed: false, ..note };
                 let next = note.is_closed.then(|| Fence { number: raised.number, note: now_open.encode() });
                 let (number, proven_us, stored) = (raised.number, before_us, Vec::new());
@@ -116,6 +113,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                     number,
                     next,
                     stored,
+                    owes: false,
                     proven_us,
                 })));
             }
@@ -123,6 +121,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 break;
             }
             self.env.sleep(pause).await;
+            (self.check)().await?;
             pause = (pause * 2).min(100);
         }
         while !note.is_closed && !waited() {
@@ -134,13 +133,15 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         {
             if let Some(next) = leader.next.take() {
                 // What readers see from now on must not be lost with the power later.
-                self.storage.commit_behind(Commit::default(), raised.number, Some(&next)).await?;
+                let strict = Commit { durability: Durability::Strict, ..Commit::default() };
+                self.storage.commit_behind(strict, raised.number, Some(&next)).await?;
                 leader.number = next.number;
             }
+            self.forget_others(leader.note, names);
             return Ok(Lead::Files(leader));
         }
         self.give_to_storage(raised.number, log).await?;
-        Ok(Lead::Storage)
+        Ok(Lead::Storage(Some(raised.number)))
     }
 
     /// Opens the files of a pair; `None` while another leader has them.
@@ -174,14 +175,19 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// The bytes of a pair at one instant. Its leader may be alive, and write its last record or begin its last turn.
     pub(super) async fn peek(&self, note: Note) -> Result<[Vec<u8>; 2]> {
         let [first, second] = note.names();
-        let mut before = self.folder.peek(&first).await?;
         for _ in 0..ATTEMPTS {
-            let other = self.folder.peek(&second).await?;
-            let after = self.folder.peek(&first).await?;
-            if before == after {
-                return Ok([before.unwrap_or_default(), other.unwrap_or_default()]);
+            let before = self.folder.peek(&first).await;
+            let other = self.folder.peek(&second).await;
+            let after = self.folder.peek(&first).await;
+            match (before, other, after) {
+                (Ok(before), Ok(other), Ok(after)) if before == after => {
+                    return Ok([before.unwrap_or_default(), other.unwrap_or_default()]);
+                }
+                (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) if error.code() != Code::Busy => {
+                    return Err(error);
+                }
+                _ => {}
             }
-            before = after;
         }
         Err(Error::new(Code::Busy, "another tab goes on writing the log"))
     }
@@ -209,12 +215,18 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         self.storage.commit_behind(commit, number, Some(&Fence { number, note: Bytes::new() })).await
     }
 
-    /// Deletes the files of all other pairs.
-    pub(super) async fn forget_others(&self, note: Note) {
-        let Ok(names) = self.folder.list().await else { return };
-        for name in names.iter().filter(|name| !note.names().contains(name)) {
-            // A frozen leader may have it open.
-            let _ = self.folder.remove(name).await;
-        }
+    /// Deletes the files of other pairs, among those that were there before. The usual pair stays.
+    pub(super) fn forget_others(self: &Rc<Self>, note: Note, mut names: Vec<String>) {
+        let usual = Note { pair: USUAL, ..note }.names();
+        names.retain(|name| !note.names().contains(name) && !usual.contains(name));
+        let shared = Rc::downgrade(self);
+        self.env.spawn(Box::pin(async move {
+            for name in names {
+                if let Some(shared) = shared.upgrade() {
+                    // A frozen leader may have it open.
+                    let _ = shared.folder.remove(&name).await;
+                }
+            }
+        }));
     }
 }

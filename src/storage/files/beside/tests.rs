@@ -4,7 +4,7 @@ use crate::env::LocalFuture;
 use crate::env::sim::SimEnv;
 use crate::modules::Module;
 use crate::storage::contract::{self, Stores};
-use crate::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
+use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment, YieldOnce};
 use crate::storage::{ManifestId, MemoryStorage};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
@@ -73,7 +73,27 @@ fn run_beside<T>(future: impl Future<Output = T>, mut other: impl FnMut()) -> T 
     panic!("it never ends")
 }
 
-type Base = Hooked<Hooked<MemoryStorage, YieldOnce>, Rc<Gates>>;
+/// The states in which a loss of power may leave a storage: as after its last strict commit, or a later one.
+#[derive(Default)]
+struct Kept {
+    storage: MemoryStorage,
+    states: RefCell<Vec<MemoryStorage>>,
+}
+
+impl Hook for Kept {
+    async fn after(&self, call: &Call) -> Result<()> {
+        if let Call::Commit(commit) = call {
+            let mut states = self.states.borrow_mut();
+            if commit.durability == Durability::Strict {
+                states.clear();
+            }
+            states.push(self.storage.image());
+        }
+        Ok(())
+    }
+}
+
+type Base = Hooked<Hooked<Hooked<MemoryStorage, YieldOnce>, Rc<Kept>>, Rc<Gates>>;
 type Logged = LogInFiles<Base, DeviceFolder>;
 
 /// What outlives tabs: a storage and files.
@@ -81,22 +101,29 @@ type Logged = LogInFiles<Base, DeviceFolder>;
 struct Origin {
     world: SimEnv,
     storage: MemoryStorage,
+    kept: Rc<Kept>,
     gates: Rc<Gates>,
     device: Device,
 }
 
 impl Origin {
     fn new(seed: u64) -> Self {
-        let (world, storage) = (SimEnv::shuffled(0, seed), MemoryStorage::new());
-        Self { world, storage, gates: Rc::default(), device: Device::default() }
+        Self::with(SimEnv::shuffled(0, seed), MemoryStorage::new(), Device::default())
+    }
+
+    fn with(world: SimEnv, storage: MemoryStorage, device: Device) -> Self {
+        let kept = Kept { storage: storage.clone(), states: RefCell::new(vec![storage.image()]) };
+        Self { world, storage, kept: Rc::new(kept), gates: Rc::default(), device }
     }
 
     fn base(&self) -> Base {
-        Hooked::new(Hooked::new(self.storage.clone(), YieldOnce), Rc::clone(&self.gates))
+        let kept = Hooked::new(Hooked::new(self.storage.clone(), YieldOnce), Rc::clone(&self.kept));
+        Hooked::new(kept, Rc::clone(&self.gates))
     }
 
     fn open_with(&self, folder: DeviceFolder) -> impl Future<Output = Result<Logged>> + use<> {
-        LogInFiles::open_with(self.base(), folder, Rc::new(Hasty(self.world.clone())), TURN)
+        let check: Check = Rc::new(|| Box::pin(async { Ok(()) }));
+        LogInFiles::open_with(self.base(), folder, Rc::new(Hasty(self.world.clone())), check, TURN)
     }
 
     fn open(&self) -> Result<Logged> {
@@ -114,7 +141,17 @@ impl Origin {
 
     /// The origin after the death of all tabs.
     fn image(&self) -> Self {
-        Self { storage: self.storage.image(), device: self.device.image(), gates: Rc::default(), ..self.clone() }
+        Self::with(self.world.clone(), self.storage.image(), self.device.image())
+    }
+}
+
+impl Origin {
+    /// The origin after a loss of power.
+    fn power_cut(&self) -> Self {
+        let mut random = |below: u64| self.world.random() % below;
+        let states = self.kept.states.borrow();
+        let storage = states[random(states.len() as u64) as usize].image();
+        Self::with(self.world.clone(), storage, self.device.power_cut(&mut random))
     }
 }
 
@@ -273,12 +310,17 @@ fn files_of_former_leaders_are_deleted() {
     let next = origin.open().unwrap();
     run(next.commit(append(2, 100))).unwrap();
     origin.world.run_until_idle();
-    assert_eq!(names(&origin.device).len(), 4, "the frozen one has its files open");
-    drop((frozen, next));
+    let third = origin.open().unwrap();
+    run(third.commit(append(3, 100))).unwrap();
+    origin.world.run_until_idle();
+    assert_eq!(names(&origin.device).len(), 6, "the frozen ones have their files open");
+    drop((frozen, next, third));
     let last = origin.open().unwrap();
     origin.world.run_until_idle();
-    assert_eq!(names(&origin.device).len(), 2);
-    assert_eq!(numbers(&last), [1, 2]);
+    assert_eq!(names(&origin.device).len(), 4, "its own and the usual ones");
+    assert_eq!(numbers(&last), [1, 2, 3]);
+    run(last.close());
+    assert_eq!(names(&origin.device), ["1-0", "1-1"]);
 }
 
 /// Records of a leader whose outcome was unknown are there, and their numbers are taken.
@@ -413,6 +455,9 @@ struct Model {
     maybe: Vec<(u64, Bytes)>,
     manifest: u64,
     start: u64,
+    /// All acknowledged records and manifests, with the starts of their logs: a loss of power may bring older ones back.
+    history: BTreeMap<u64, Bytes>,
+    manifests: BTreeMap<u64, u64>,
     /// A manifest, and its start of the log, that may be there.
     maybe_manifest: Option<(u64, u64)>,
     /// The last record that no loss of power takes.
@@ -475,11 +520,16 @@ impl Life {
         let next = self.model.next();
         run(self.leader.as_ref().unwrap().commit(commit))?;
         self.model.maybe.clear();
+        self.model.history.extend(log.iter().cloned());
         self.model.log.extend(log);
         if let Some((id, start)) = self.model.maybe_manifest.take() {
             (self.model.manifest, self.model.start) = (id, start);
+            self.model.manifests.insert(id, start);
             self.model.log.retain(|number, _| *number >= start);
-            self.model.firm = next - 1;
+            // Where the log is in the storage, it keeps what it was told to keep, and no more.
+            if self.leader.as_ref().unwrap().is_in_files() {
+                self.model.firm = next - 1;
+            }
         }
         if self.durability == Durability::Strict {
             self.model.firm = self.model.next() - 1;
@@ -492,6 +542,7 @@ impl Life {
     fn open(&mut self, after: &str, lost_power: bool) {
         let in_page = self.random(5) == 0;
         let folder = if in_page { self.origin.device.folder_to_look_at() } else { self.origin.device.folder() };
+        let was_in_files = !self.origin.fence().note.is_empty();
         let opening = self.origin.open_with(folder);
         let mut writes = Vec::new();
         let opened = {
@@ -510,6 +561,7 @@ impl Life {
         .unwrap_or_else(|error| panic!("{after}: {error}"));
         for (number, bytes, acknowledged) in writes {
             if acknowledged {
+                self.model.history.insert(number, bytes.clone());
                 if let Some((_, next)) = self.frozen.last_mut() {
                     *next = number + 1;
                 }
@@ -520,14 +572,14 @@ impl Life {
                 self.counts[2] += 1;
             }
         }
-        self.compare(after, &opened, lost_power);
+        self.compare(after, &opened, was_in_files, lost_power);
         self.leader = Some(opened);
         // As an engine does: this record keeps out leaders that know no files.
         self.leads.push(self.model.next());
         self.step().unwrap_or_else(|error| panic!("{after}: {error}"));
     }
 
-    fn compare(&mut self, after: &str, opened: &Logged, lost_power: bool) {
+    fn compare(&mut self, after: &str, opened: &Logged, was_in_files: bool, lost_power: bool) {
         let begins = Cell::new(0);
         let loaded = run(opened.load(&|manifests: &[(ManifestId, Bytes)]| {
             let start = manifests.first().map_or(1, |(_, bytes)| u64::from_le_bytes(bytes[..].try_into().unwrap()));
@@ -539,6 +591,12 @@ impl Life {
         let id = loaded.manifests.first().map_or(0, |(id, _)| id.0);
         if Some((id, begins.get())) == model.maybe_manifest {
             (model.manifest, model.start) = (id, begins.get());
+        }
+        if lost_power {
+            model.manifests.insert(model.manifest, model.start);
+            assert_eq!(model.manifests.get(&id), Some(&begins.get()), "{after}");
+            (model.manifest, model.start) = (id, begins.get());
+            model.log.clone_from(&model.history);
         }
         assert_eq!(id, model.manifest, "{after}");
         let found: BTreeMap<u64, Bytes> = loaded.log.into_iter().map(|(number, bytes)| (number.0, bytes)).collect();
@@ -554,11 +612,18 @@ impl Life {
         let last = model.log.keys().next_back().copied().unwrap_or(0);
         let needed = if lost_power { model.firm } else { last };
         assert!(end > needed || needed < begins.get(), "{after}: {needed} was acknowledged, the log ends before {end}");
+        model.history.retain(|number, _| *number < end);
+        model.history.extend(found.clone());
+        model.manifests.retain(|other, _| *other < id);
+        model.manifests.insert(id, begins.get());
         model.log = found;
         model.maybe.clear();
         model.maybe_manifest = None;
-        model.firm = end - 1;
         model.start = begins.get();
+        // An opening flushes the files.
+        if lost_power || was_in_files && opened.is_in_files() {
+            model.firm = end - 1;
+        }
     }
 
     fn run(&mut self, steps: u64) {
@@ -599,8 +664,7 @@ impl Life {
                     self.counts[5] += 1;
                     self.leader = None;
                     self.frozen.clear();
-                    let mut chance = |below: u64| self.origin.world.random() % below;
-                    self.origin.device = self.origin.device.power_cut(&mut chance);
+                    self.origin = self.origin.power_cut();
                     self.open("power", true);
                 }
                 12..14 => {
@@ -647,7 +711,7 @@ fn a_log_in_files_survives_deaths_freezes_and_losses_of_power() {
                 durability,
                 leader: None,
                 frozen: Vec::new(),
-                model: Model { start: 1, ..Model::default() },
+                model: Model { start: 1, manifests: BTreeMap::from([(0, 1)]), ..Model::default() },
                 leads: Vec::new(),
                 counts: [0; 6],
             };
