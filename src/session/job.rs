@@ -12,7 +12,6 @@ use crate::error::{Code, Error};
 use crate::model::limits;
 use crate::modules::Module;
 use crate::storage::Storage;
-use crate::tablestore::transact::{self, TransactionRequest};
 use std::rc::Rc;
 
 /// The use of requests after reading.
@@ -25,6 +24,12 @@ pub(super) enum Step {
     Refuse,
     /// Refuse them: the session has ended.
     End,
+}
+
+/// A gate of [`Module::Transactions`].
+#[inline(never)]
+fn transact<S: Storage>(job: Job<S>) -> LocalFuture<()> {
+    Box::pin(job.transact())
 }
 
 /// One request in progress.
@@ -51,7 +56,13 @@ impl<S: Storage> Job<S> {
             op::COUNT_ROWS => Box::pin(self.count_rows()),
             op::ACKNOWLEDGE => Box::pin(self.acknowledge()),
             op::AZURE => Box::pin(self.azure()),
-            op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(self.transact()),
+            op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => {
+                if self.shared.env.has(Module::Transactions) {
+                    transact(self)
+                } else {
+                    Box::pin(self.wait_for_transactions())
+                }
+            }
             _ => return None,
         })
     }
@@ -74,7 +85,6 @@ impl<S: Storage> Job<S> {
     fn needed_module(&self) -> Option<Module> {
         match self.head.op {
             op::AZURE => Some(Module::Azure),
-            op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Some(Module::Transactions),
             _ => self.frame.has_rule().then_some(Module::Rules),
         }
     }
@@ -225,17 +235,32 @@ impl<S: Storage> Job<S> {
         }
     }
 
+    async fn wait_for_transactions(self) {
+        if self.step == Step::Start {
+            self.wait_for(Module::Transactions);
+        } else {
+            self.pass();
+        }
+    }
+
     /// Starts, commits or aborts a transaction.
     async fn transact(self) {
-        let request = match self.head.op {
-            op::START_LOCAL_TRANSACTION => self
-                .read::<contract::StartLocalTransaction>()
-                .map(|StartLocalTransaction { table, key }| TransactionRequest::Start(table, Box::new(key))),
-            op::COMMIT_TRANSACTION => self.read::<Text>().map(TransactionRequest::Commit),
-            _ => self.read::<Text>().map(TransactionRequest::Abort),
+        let instance = &self.shared.instance;
+        let done = if self.head.op == op::START_LOCAL_TRANSACTION {
+            let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {
+                return;
+            };
+            let started = instance.start_local_transaction_of(Some(self.shared.client), table, &key);
+            started.map(|started| (started.consumed, Some(started.id)))
+        } else {
+            let Some(id) = self.read::<Text>() else { return };
+            let ended = match self.head.op {
+                op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
+                _ => instance.abort_transaction(id),
+            };
+            ended.map(|consumed| (consumed, None))
         };
-        let Some(request) = request else { return };
-        match transact::run(&self.shared.instance, request, self.shared.client, self.origin()).await {
+        match done {
             Ok((consumed, id)) => self.answer(|out| out.transacted(self.head.id, consumed, id.as_deref())),
             Err(failure) => self.refuse(&failure.error),
         }

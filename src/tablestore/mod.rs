@@ -55,7 +55,7 @@ mod stream;
 mod table;
 mod throttle;
 mod time;
-pub(crate) mod transact;
+mod transact;
 mod transaction;
 mod unknown_table;
 mod watch;

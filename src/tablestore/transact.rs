@@ -13,8 +13,6 @@ use crate::error::{Code, Error, Result};
 use crate::model::{Consumed, KeyInput, TableName, limits};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
 /// The result of StartLocalTransaction.
@@ -30,42 +28,6 @@ impl Consumes for Started {
     fn consumed(&self) -> Consumed {
         self.consumed
     }
-}
-
-/// A request about a transaction itself.
-pub(crate) enum TransactionRequest<'a> {
-    /// Starts one on the rows of this partition key.
-    Start(TableName<'a>, Box<KeyInput<'a>>),
-    /// Commits the one with this id.
-    Commit(&'a str),
-    /// Aborts it.
-    Abort(&'a str),
-}
-
-/// A request in progress. It gives its cost, and the id of a started transaction.
-type Running<'a> = Pin<Box<dyn Future<Output = Outcome<(Consumed, Option<String>)>> + 'a>>;
-
-/// Runs a request of a client. A gate of [`Module::Transactions`].
-///
-/// [`Module::Transactions`]: crate::modules::Module::Transactions
-#[inline(never)]
-pub(crate) fn run<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    request: TransactionRequest<'a>,
-    client: u64,
-    origin: Option<Origin>,
-) -> Running<'a> {
-    Box::pin(async move {
-        let consumed = match request {
-            TransactionRequest::Start(table, key) => {
-                let started = instance.start_local_transaction_of(Some(client), table, &key)?;
-                return Ok((started.consumed, Some(started.id)));
-            }
-            TransactionRequest::Commit(id) => instance.commit_transaction(id, origin).await?,
-            TransactionRequest::Abort(id) => instance.abort_transaction(id)?,
-        };
-        Ok((consumed, None))
-    })
 }
 
 impl<S: Storage> Instance<S> {

@@ -59,7 +59,7 @@ export async function openLogFolder(instance: string): Promise<HostLogFolder | u
       // Before Chromium 108 it answers later, and the engine does not wait.
       if (released || typeof handle.getSize() !== "number") {
         release();
-        throw new Error("no file that answers at once");
+        throw new TypeError();
       }
       return fileOf(handle);
     },

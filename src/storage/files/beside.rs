@@ -16,11 +16,12 @@
 //!
 //! # A loss of power
 //! Records in the storage never overtake those in the files: the files are flushed before each commit to the storage that has
-//! any. Records that are trimmed leave the files with a turn of the journal, and the commit before a turn is strict. So the
-//! files end with some record, and none before it is missing, as long as the storage keeps what it had by then.
+//! any. The files forget trimmed records with the commit that trims them, so that one is strict. Whoever finds a record in the
+//! storage alone, or cannot append one, makes its next commit there, and strict. So what is left ends with some record, and
+//! none before it is missing.
 //!
 //! # The way back
-//! A close moves the log to the storage, unless it is long. As long as the note of the fence is not empty, versions of this
+//! A close moves the log to the storage, unless it is long, because flushes failed. As long as the note of the fence is not empty, versions of this
 //! library that know no fence refuse the store.
 
 mod leader;

@@ -289,8 +289,11 @@ impl Storage for IdbStorage {
         self.call("reading its manifest and log", async |connection, _| {
             let read = Read::begin(connection.raw(), &[MANIFEST, LOG]).await?;
             let mut found = numbered(&read, MANIFEST, 0).await?;
-            if found.pop_if(|(id, _)| *id == MARK).is_some() && !self.knows_fence.get() {
-                return Err(Trouble::Final(fenced("its log is elsewhere")));
+            if found.last().is_some_and(|(id, _)| *id == MARK) {
+                if !self.knows_fence.get() {
+                    return Err(Trouble::Final(fenced("its log")));
+                }
+                found.pop();
             }
             let manifests: Vec<_> = found.into_iter().rev().map(|(id, bytes)| (ManifestId(id), bytes)).collect();
             let log = numbered(&read, LOG, from(&manifests)?.0).await?;
@@ -406,12 +409,12 @@ impl FencedStorage for IdbStorage {
         self.call("reading its fence", async |connection, _| {
             let read = Read::begin(connection.raw(), &[LOG]).await?;
             let (store, below) = (read.store(LOG)?, IdbKeyRange::upper_bound_with_open(&JsValue::from(0), true)?);
-            let keys = store.get_all_keys_with_key_and_limit(&below, 1)?;
-            let values = read.answer(&store.get_all_with_key_and_limit(&below, 1)?).await?;
+            // Both give the first record of the range.
+            let key = store.get_key(&below)?;
+            let note = read.answer(&store.get(&below)?).await?;
             self.knows_fence.set(true);
-            let key = Array::from(&keys.result()?).get(0).as_f64();
-            let number = key.map_or(Ok(0), |key| to_number(&JsValue::from_f64(-key)))?;
-            Ok(Fence { number, note: to_bytes(&Array::from(&values).get(0)) })
+            let number = key.result()?.as_f64().map_or(Ok(0), |key| to_number(&JsValue::from_f64(-key)))?;
+            Ok(Fence { number, note: to_bytes(&note) })
         })
         .await
     }

@@ -125,11 +125,7 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
         &["tabstore::doors::azure::batch::*", "tabstore::doors::azure::multipart::*"],
         &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
-    (
-        "transactions",
-        &["tabstore::tablestore::transact::run*", "core::ptr::drop_in_place<tabstore::tablestore::transact::*"],
-        &[],
-    ),
+    ("transactions", &["tabstore::session::job::transact", "tabstore::session::job::Job<S>::transact*"], &[]),
     (
         "files",
         &[
