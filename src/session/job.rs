@@ -236,6 +236,15 @@ impl<S: Storage> Job<S> {
     }
 
     async fn wait_for_transactions(self) {
+        // The next request lies behind this one.
+        let is_read = if self.head.op == op::START_LOCAL_TRANSACTION {
+            self.frame.payload::<contract::StartLocalTransaction>(&self.head).is_some()
+        } else {
+            self.frame.payload::<Text>(&self.head).is_some()
+        };
+        if !is_read {
+            return;
+        }
         if self.step == Step::Start {
             self.wait_for(Module::Transactions);
         } else {
