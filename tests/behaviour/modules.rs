@@ -22,8 +22,13 @@ struct World {
 impl World {
     /// A table `t` in an instance without the code for regular expressions.
     fn without_rules() -> Self {
+        Self::without(&[Module::Rules])
+    }
+
+    /// The same without the code of these modules.
+    fn without(modules: &[Module]) -> Self {
         let store = Store::with_table(OptionsChange::default());
-        store.env.leave_out(&[Module::Rules]);
+        store.env.leave_out(modules);
         let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
         Self { store, sessions, delivered: Rc::default() }
     }
@@ -91,6 +96,39 @@ fn r5_r8_requests_keep_their_order_while_the_code_of_a_filter_is_loaded() {
     assert_eq!(world.later(), ["1: done", "2: Some(1)", "3: done", "4: None", "5: done", "6: Some(1)"]);
     // Now it is there.
     assert_eq!(submit(&one, frame(|out| out.get_row(2, &matching()))), ["2: Some(1)"]);
+}
+
+/// R7: requests about transactions wait for their code, and so do those that come behind them in the same frame.
+#[test]
+fn r7_requests_keep_their_order_while_the_code_of_transactions_is_loaded() {
+    for offline in [false, true] {
+        let world = World::without(&[Module::Transactions]);
+        world.store.env.set_offline(offline);
+        let session = world.session(1);
+        let write = put("t", id(1), &[cell("a", text("one"))]);
+        let at_once = submit(
+            &session,
+            frame(|out| {
+                out.row_write(1, &write);
+                out.start_transaction(3, "t", &id(7));
+                out.get_row(2, &get_row(1));
+                out.commit(5, "no id");
+                out.abort(7, "no id");
+                out.get_row(4, &get_row(9));
+            }),
+        );
+        assert_eq!(at_once, Vec::<String>::new());
+        let [started, ended] = if offline { ["Unavailable"; 2] } else { ["done", "OTSParameterInvalid"] };
+        let expected = [
+            "1: done",
+            "2: Some(1)",
+            &format!("3: {started}"),
+            "4: None",
+            &format!("5: {ended}"),
+            &format!("7: {ended}"),
+        ];
+        assert_eq!(world.later(), expected, "offline: {offline}");
+    }
 }
 
 /// A host that cannot load the code refuses what needs it, by name, and nothing else.
