@@ -274,9 +274,7 @@ impl FencedStorage for MemoryStorage {
 
     async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
         let mut records = self.open_records()?.borrow_mut();
-        if records.fence.number != number {
-            return Err(fenced(format_args!("the fence is at {}", records.fence.number)));
-        }
+        records.fence.check(number)?;
         Change::of(commit).apply(&mut records)?;
         if let Some(changed) = changed {
             records.fence = changed.clone();

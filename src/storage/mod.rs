@@ -136,6 +136,16 @@ pub struct Fence {
     pub note: Bytes,
 }
 
+impl Fence {
+    /// Refuses a leader with another number.
+    ///
+    /// # Errors
+    /// `Fenced`.
+    pub(crate) fn check(&self, number: u64) -> Result<()> {
+        if self.number == number { Ok(()) } else { Err(fenced(format_args!("the fence is at {}", self.number))) }
+    }
+}
+
 /// A storage that may have a log outside of it, which it cannot fence off by the numbers of its records.
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait FencedStorage: Storage {

@@ -21,8 +21,8 @@
 //! none before it is missing.
 //!
 //! # The way back
-//! A close moves the log to the storage, unless it is long, because flushes failed. As long as the note of the fence is not empty, versions of this
-//! library that know no fence refuse the store.
+//! A close moves the log to the storage, unless it is long, because flushes failed. As long as the note of the fence is not
+//! empty, versions of this library that know no fence refuse the store.
 
 mod leader;
 mod takeover;
@@ -200,10 +200,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             Lead::Files(leader) if now_us.saturating_sub(leader.proven_us) > PROOF_US => leader.number,
             _ => return Ok(()),
         };
-        let fence = self.storage.fence().await?;
-        if fence.number != number {
-            return Err(fenced(format_args!("the fence is at {}", fence.number)));
-        }
+        self.storage.fence().await?.check(number)?;
         if let Lead::Files(leader) = &mut *self.lead.borrow_mut() {
             leader.proven_us = now_us;
         }
@@ -315,8 +312,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 leader.number = fence.number;
                 leader.next = None;
             }
-        } else if fence.number != number {
-            return Err(fenced(format_args!("the fence is at {}", fence.number)));
+        } else {
+            fence.check(number)?;
         }
         if self.broken.borrow().is_some() {
             // This closes the files.

@@ -94,6 +94,15 @@ fn replay(state: &mut State, kind: Kind, start: u64, body: &[u8]) -> Result<Vec<
     Ok(Vec::new())
 }
 
+/// The records of a log from a number on.
+///
+/// # Errors
+/// Errors of the files.
+fn records(journal: &Journal<impl File>, state: &State, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+    let read = |place: &LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
+    state.log_from(from).iter().map(read).collect()
+}
+
 fn file_name(id: SegmentId) -> String {
     format!("{SEGMENT}{:x}", id.0)
 }
@@ -344,9 +353,7 @@ impl<D: Folder> Store<D> {
     }
 
     fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
-        let (journal, state) = (self.journal.borrow(), self.state.borrow());
-        let read = |place: &LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
-        state.log_from(from).iter().map(read).collect()
+        records(&self.journal.borrow(), &self.state.borrow(), from)
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::error::{Error, Result};
 use crate::format::wire::{Reader, put_uv};
 use crate::storage::files::folder::File;
-use crate::storage::files::frame;
 use crate::storage::files::journal::{Failure, HEAD, Journal};
-use crate::storage::files::state::{Change, LogPlace, State};
+use crate::storage::files::state::{Change, State};
+use crate::storage::files::{frame, records, replay};
 use crate::storage::{Commit, Fence, LogNumber};
 use bytes::Bytes;
 
@@ -113,10 +113,19 @@ pub(super) fn merged(first: Vec<(LogNumber, Bytes)>, second: Vec<(LogNumber, Byt
     all
 }
 
+/// The log in the files of a pair, which have one.
+///
+/// # Errors
+/// `Corrupt` if they have none, or if it is damaged; errors of the files.
+pub(super) fn open_log<F: File>(files: [F; 2], salvages: bool) -> Result<(Journal<F>, State)> {
+    let mut state = State::default();
+    let journal = Journal::open(files, salvages, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
+    if journal.is_new() { Err(lost()) } else { Ok((journal, state)) }
+}
+
 impl<F: File> Leader<F> {
     pub(super) fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
-        let read = |place: &LogPlace| Ok((place.number, self.journal.read(place.at, place.length as usize)?.into()));
-        self.state.log_from(from).iter().map(read).collect()
+        records(&self.journal, &self.state, from)
     }
 
     /// Appends a commit.

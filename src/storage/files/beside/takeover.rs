@@ -1,12 +1,12 @@
 //! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
 
-use super::leader::{Lead, Leader, Note, Seen, lost};
+use super::leader::{Lead, Leader, Note, Seen, lost, open_log};
 use super::{ATTEMPTS, FIRST_PAUSE, PATIENCE_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
 use crate::storage::files::folder::{Image, SharedFolder};
 use crate::storage::files::journal::Journal;
-use crate::storage::files::state::{LogPlace, State};
-use crate::storage::files::{frame, replay};
+use crate::storage::files::state::State;
+use crate::storage::files::{frame, records};
 use crate::storage::{Commit, Durability, Fence, FencedStorage, LogNumber, fenced};
 use bytes::Bytes;
 use std::rc::Rc;
@@ -33,8 +33,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             match taken {
                 Err(error) if error.code() == Code::Fenced => {}
                 taken => {
-                    let taken = taken?;
-                    self.lead.replace(taken);
+                    self.lead.replace(taken?);
                     return Ok(());
                 }
             }
@@ -93,12 +92,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         let mut pause = FIRST_PAUSE;
         while self.folder.can_open() {
             if let Some(files) = self.open_files(note).await? {
-                let mut state = State::default();
-                let mut journal =
-                    Journal::open(files, false, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
-                if journal.is_new() {
-                    return Err(lost());
-                }
+                let (mut journal, state) = open_log(files, false)?;
                 journal.cut_off()?;
                 // What readers see from now on must not be lost with the power later.
                 journal.flush()?;
@@ -161,14 +155,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// What the files of a pair have, without opening them.
     pub(super) async fn image(&self, note: Note, salvages: bool) -> Result<(State, Vec<(LogNumber, Bytes)>)> {
         let files = self.peek(note).await?.map(Image);
-        let mut state = State::default();
-        let journal =
-            Journal::open(files, salvages, |kind, start, body| replay(&mut state, kind, start, body).map(drop))?;
-        if journal.is_new() {
-            return Err(lost());
-        }
-        let read = |place: &LogPlace| Ok((place.number, journal.read(place.at, place.length as usize)?.into()));
-        let log = state.log.iter().map(read).collect::<Result<_>>()?;
+        let (journal, state) = open_log(files, salvages)?;
+        let log = records(&journal, &state, LogNumber(0))?;
         Ok((state, log))
     }
 
