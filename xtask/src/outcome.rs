@@ -1,19 +1,21 @@
-//! The numbers of passed, failed and skipped tests, read from the output of test programs.
+//! The numbers of passed, failed and skipped tests and the names of the failed ones, read from the output of test programs.
 
 use std::fmt;
 
 /// The result of a suite.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub passed: u64,
     pub failed: u64,
     /// Those that said by name that they cannot run here.
     pub skipped: u64,
+    /// The names of those that failed, as far as they were told.
+    pub names: Vec<String>,
 }
 
 impl Outcome {
     /// One failure.
-    pub const FAILURE: Self = Self { passed: 0, failed: 1, skipped: 0 };
+    pub const FAILURE: Self = Self { passed: 0, failed: 1, skipped: 0, names: Vec::new() };
 
     /// A check that counts as one test.
     pub fn of(success: bool) -> Self {
@@ -33,6 +35,7 @@ impl std::ops::AddAssign for Outcome {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.names.extend(other.names);
     }
 }
 
@@ -42,6 +45,7 @@ impl std::ops::AddAssign for Outcome {
 pub struct Count {
     own: Option<Outcome>,
     others: Outcome,
+    failed: Vec<String>,
 }
 
 impl Count {
@@ -49,7 +53,12 @@ impl Count {
     pub fn line(&mut self, line: &str) {
         let line = plain(line);
         let line = line.trim();
-        if let Some(result) = line.strip_prefix("test result: ") {
+        if let Some(name) = failed(line) {
+            // Vitest tells a name twice.
+            if !self.failed.iter().any(|told| told == name) {
+                self.failed.push(name.to_owned());
+            }
+        } else if let Some(result) = line.strip_prefix("test result: ") {
             // `ok. 29 passed; 0 failed; 0 ignored; ...`
             self.others.passed += before(result, " passed").unwrap_or(0);
             self.others.failed += before(result, " failed").unwrap_or(0);
@@ -69,12 +78,19 @@ impl Count {
 
     /// The sum. A program counts as one failure if it failed without a failed test, or ran no test.
     pub fn outcome(&self, success: bool) -> Outcome {
-        let mut outcome = self.own.unwrap_or(self.others);
+        let mut outcome = self.own.clone().unwrap_or_else(|| self.others.clone());
+        outcome.names.clone_from(&self.failed);
         if outcome.failed == 0 && (!success || outcome.passed == 0) {
             outcome.failed = 1;
         }
         outcome
     }
+}
+
+/// The name of a failed test: our own programs and Vitest print `FAIL  name`, Cargo `---- name stdout ----`.
+fn failed(line: &str) -> Option<&str> {
+    let cargo = || line.strip_prefix("---- ")?.strip_suffix(" stdout ----");
+    line.strip_prefix("FAIL ").or_else(cargo).map(str::trim)
 }
 
 /// Reads a closing line of our own.
@@ -89,6 +105,7 @@ fn own(line: &str) -> Option<Outcome> {
         passed: number(passed)?,
         failed: number(failed.strip_suffix(" failed")?)?,
         skipped: number(skipped)?,
+        names: Vec::new(),
     })
 }
 
@@ -124,7 +141,7 @@ mod tests {
     }
 
     fn some(passed: u64, failed: u64) -> Outcome {
-        Outcome { passed, failed, skipped: 0 }
+        Outcome { passed, failed, ..Outcome::default() }
     }
 
     #[test]
@@ -142,9 +159,24 @@ mod tests {
     fn a_line_of_our_own_counts_alone() {
         assert_eq!(count("# pass 3\n3 passed, 0 failed\n4 passed, 1 failed", false), some(7, 1));
         let skips = count("3 passed, 0 failed, 2 skipped\n4 passed, 0 failed\n1 passed, 0 failed, 0 skipped", true);
-        assert_eq!(skips, Outcome { passed: 8, failed: 0, skipped: 2 });
+        assert_eq!(skips, Outcome { passed: 8, skipped: 2, ..Outcome::default() });
         assert_eq!(skips.to_string(), "8 passed, 0 failed, 2 skipped");
         assert_eq!(some(8, 1).to_string(), "8 passed, 1 failed");
+    }
+
+    #[test]
+    fn the_names_of_failed_tests_are_kept() {
+        let own = "ok    one (0.1 s)\nFAIL  two: it holds (1.5 s)\n      Error: no\n1 passed, 1 failed";
+        assert_eq!(count(own, false).names, ["two: it holds (1.5 s)"]);
+        let cargo = "---- engine::tests::three stdout ----\ntest result: FAILED. 1 passed; 1 failed;";
+        assert_eq!(count(cargo, false).names, ["engine::tests::three"]);
+        let vitest =
+            "\u{1b}[41m FAIL \u{1b}[49m a.test.ts > four\n FAIL  a.test.ts > four\nTests  1 failed | 2 passed (3)";
+        let outcome = count(vitest, false);
+        assert_eq!(outcome, Outcome { names: vec!["a.test.ts > four".to_owned()], ..some(2, 1) });
+        let mut sum = count(own, false);
+        sum += outcome;
+        assert_eq!(sum.names, ["two: it holds (1.5 s)", "a.test.ts > four"]);
     }
 
     #[test]

@@ -72,6 +72,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             other => other,
         };
         println!("{name}: {outcome}");
+        outcome.names.iter().for_each(|failed| println!("    failed: {failed}"));
         total += outcome;
     }
     println!("{total}");
