@@ -11,18 +11,28 @@ import { led, open, WAYS } from "../support/tabs.mjs";
 
 const OPTIONS = { partitions: { splitBytes: 40_000, mergeBytes: 0 } };
 
-/** Reads as a consumer of the group, and tells the other tabs what it got before each checkpoint. */
+/**
+ * Reads as a consumer of the group, and tells the tab that hears what it got before each checkpoint. It waits until that one has
+ * it: a checkpoint may be stored before a message leaves the process, which may crash in between.
+ */
 const consume = (tab) => {
   Object.assign(globalThis, { batches: 0, errors: [], refused: 0 });
   const control = new AbortController();
   const others = new BroadcastChannel("got");
+  const untold = new Map();
+  others.onmessage = ({ data }) => untold.get(data.told)?.();
+  const tell = (batch) => new Promise((told) => {
+    if (globalThis.heard !== undefined) return told(heard.push(batch));
+    const id = crypto.randomUUID();
+    untold.set(id, told);
+    others.postMessage({ id, batch });
+  });
   globalThis.consuming = (async () => {
     try {
       for await (const { records, phase, channelId, checkpoint } of db.consumer({ tableName: "t", group: "g", type: "BaseAndStream", heartbeatTimeout: 2000, signal: control.signal })) {
         const at = performance.timeOrigin + performance.now();
         const got = records.map(({ type, primaryKey, cells }) => [type, primaryKey.k, primaryKey.n, cells.find(({ name }) => name === "v")?.value]);
-        others.postMessage({ tab, at, phase, channelId, got });
-        globalThis.heard?.push({ tab, at, phase, channelId, got });
+        await tell({ tab, at, phase, channelId, got });
         batches += 1;
         await checkpoint().catch((error) => {
           if (error.code !== "OTSSequenceNumberNotMatch") throw error;
@@ -42,7 +52,12 @@ const consume = (tab) => {
 /** Hears what all tabs got. */
 const hear = () => {
   globalThis.heard = [];
-  new BroadcastChannel("got").onmessage = ({ data }) => heard.push(data);
+  const tabs = new BroadcastChannel("got");
+  tabs.onmessage = ({ data: { id, batch } }) => {
+    if (batch === undefined) return;
+    heard.push(batch);
+    tabs.postMessage({ told: id });
+  };
 };
 
 /** Writes without a pause: rows of its own, and counters of all tabs. */
