@@ -17,13 +17,12 @@ use std::rc::{Rc, Weak};
 /// Memtables that may wait for a flush before writes are held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
-/// Replay costs in ns: of a record, most of it in IndexedDB; of a write in it; of a stored byte; of a decompressed byte.
-const RECORD_NS: u64 = 9_000;
+/// Replay costs in ns, besides [`Storage::record_ns`] of each record: of a write; of a stored byte; of a decompressed byte.
 const WRITE_NS: u64 = 250;
 const STORED_BYTE_NS: u64 = 3;
 const BYTE_NS: u64 = 1;
 
-/// Flush at this replay time as soon as no writes wait: 1050 single puts, or 20,000 of many in flight.
+/// Flush at this replay time as soon as no writes wait. In IndexedDB: 1050 single puts, or 20,000 of many in flight.
 const LONG_NS: u64 = 10_000_000;
 
 /// Flush at this replay time even while writes wait. The flush delays them, so a shorter burst goes first.
@@ -32,17 +31,21 @@ const URGENT_NS: u64 = 16_000_000;
 /// The most replay time that the log may reach during a flush. The group that reaches it is still accepted.
 const MOST_NS: u64 = REPLAY_MS * 1_000_000;
 
-/// Below this replay time the log is not worth a segment and stays: 220 single puts.
+/// Below this replay time the log is not worth a segment and stays.
 const LITTLE_NS: u64 = 2_000_000;
+
+/// The same in records: a close moves a log in files to IndexedDB, and a segment costs less than more of them.
+const LITTLE_RECORDS: usize = 220;
 
 /// The pause without writes before a flush, ms.
 const QUIET_MS: u32 = 1000;
 
 impl View {
-    /// Counts a stored log record that the memtable holds: its bytes, compressed and raw, and its writes.
-    pub(super) fn add_record(&mut self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
+    /// Counts a stored log record that the memtable holds: its cost in the storage, its bytes, compressed and raw, and its
+    /// writes.
+    pub(super) fn add_record(&mut self, number: LogNumber, record_ns: u64, stored: u64, bytes: u64, writes: u64) {
         self.log.push_back((number, stored));
-        let ns = RECORD_NS + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
+        let ns = record_ns + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
         let sum = &self.memtable.replay_ns;
         sum.set(sum.get() + ns);
     }
@@ -54,7 +57,7 @@ impl View {
 
     /// Whether the log is worth a flush without a request for one.
     pub(super) fn is_worth_a_flush(&self) -> bool {
-        self.backlog_ns() >= LITTLE_NS
+        self.backlog_ns() >= LITTLE_NS || self.log.len() >= LITTLE_RECORDS
     }
 
     /// Whether a flush helps: the memtable has rows, or many records without rows are behind it.

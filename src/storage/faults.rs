@@ -79,6 +79,11 @@ pub trait Hook: 'static {
     fn knows_newest_log(&self) -> bool {
         true
     }
+
+    /// Whether [`FencedStorage::is_connected`] is passed on.
+    fn is_connected(&self) -> bool {
+        true
+    }
 }
 
 /// A handle to a hook is a hook, so that a test can keep one while the engine has the storage.
@@ -101,6 +106,10 @@ impl<H: Hook> Hook for Rc<H> {
 
     fn knows_newest_log(&self) -> bool {
         (**self).knows_newest_log()
+    }
+
+    fn is_connected(&self) -> bool {
+        (**self).is_connected()
     }
 }
 
@@ -177,6 +186,10 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
         self.inner.squeeze().await || hooked
     }
 
+    fn record_ns(&self) -> u64 {
+        self.inner.record_ns()
+    }
+
     async fn close(&self) {
         // Closing cannot fail, so neither can its hooks.
         let _ = self.hook.before(&Call::Close).await;
@@ -193,6 +206,10 @@ impl<S: FencedStorage, H: Hook> FencedStorage for Hooked<S, H> {
     async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
         let call = Call::Commit(commit.clone());
         self.around(call, async |inner| inner.commit_behind(commit, number, changed).await).await
+    }
+
+    fn is_connected(&self) -> bool {
+        self.hook.is_connected() && self.inner.is_connected()
     }
 }
 

@@ -122,6 +122,12 @@ pub trait Storage: 'static {
         false
     }
 
+    /// Roughly how long an opening takes to read one log record, besides decompressing and decoding it, ns. By default it is
+    /// that of IndexedDB.
+    fn record_ns(&self) -> u64 {
+        9_000
+    }
+
     /// Releases everything this storage holds. Idempotent.
     async fn close(&self);
 }
@@ -155,6 +161,11 @@ pub trait FencedStorage: Storage {
     /// Makes a commit, if the fence has this number, and changes the fence with it. Otherwise it fails with `Fenced`. While the
     /// note is not empty, versions of this library that know no fence refuse to open the store.
     async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()>;
+
+    /// Whether the storage can be reached, as far as is known without a call: its data may have been deleted.
+    fn is_connected(&self) -> bool {
+        true
+    }
 }
 
 /// The most bytes of one [`Storage::stage`] call: a larger transaction stalls everything else for too long.

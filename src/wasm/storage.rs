@@ -34,24 +34,34 @@ macro_rules! calls {
         #[expect(missing_docs, reason = "the calls of Storage")]
         pub trait BoxedStorage {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer>;)*
+            fn record_ns(&self) -> u64;
         }
 
         impl BoxedStorage for MemoryStorage {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
+            fn record_ns(&self) -> u64 {
+                Storage::record_ns(self)
+            }
         }
 
         impl BoxedStorage for LogInFiles<IdbStorage, FilesOfHost> {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
+            fn record_ns(&self) -> u64 {
+                Storage::record_ns(self)
+            }
         }
 
         impl BoxedStorage for FileStorage<FilesOfHost> {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
+            fn record_ns(&self) -> u64 {
+                Storage::record_ns(self)
+            }
         }
     };
 }
@@ -110,6 +120,13 @@ impl Storage for AnyStorage {
 
     async fn squeeze(&self) -> bool {
         forward!(self.squeeze())
+    }
+
+    fn record_ns(&self) -> u64 {
+        match self {
+            Self::Idb(storage) => storage.record_ns(),
+            Self::Other(storage) => storage.record_ns(),
+        }
     }
 
     async fn close(&self) {

@@ -29,7 +29,7 @@ mod takeover;
 
 use super::folder::SharedFolder;
 use super::journal::Failure;
-use super::{TURN_BYTES, frame};
+use super::{RECORD_NS, TURN_BYTES, frame};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::{
@@ -193,11 +193,13 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         if now == last { Ok(()) } else { Err(self.break_off(fenced("the log has grown since it was read"))) }
     }
 
-    /// Looks at the fence, if it was not seen in place lately.
+    /// Looks at the fence, if it was not seen in place lately, or if its storage may be gone.
     async fn prove(&self) -> Result<()> {
         let now_us = self.env.ticks_us();
+        let is_connected = self.storage.is_connected();
+        let is_due = |leader: &Leader<_>| !is_connected || now_us.saturating_sub(leader.proven_us) > PROOF_US;
         let number = match &*self.lead.borrow() {
-            Lead::Files(leader) if now_us.saturating_sub(leader.proven_us) > PROOF_US => leader.number,
+            Lead::Files(leader) if is_due(leader) => leader.number,
             _ => return Ok(()),
         };
         self.storage.fence().await?.check(number)?;
@@ -440,6 +442,10 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
 
     async fn squeeze(&self) -> bool {
         self.shared.storage.squeeze().await
+    }
+
+    fn record_ns(&self) -> u64 {
+        if self.is_in_files() { RECORD_NS } else { self.shared.storage.record_ns() }
     }
 
     async fn close(&self) {

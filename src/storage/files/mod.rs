@@ -39,6 +39,9 @@ const SEGMENT: &str = "segment-";
 /// A turn of the journal begins when its commits have so many bytes, and as many as its state.
 const TURN_BYTES: u64 = 4 << 20;
 
+/// An opening reads one log record in about so long, ns: all records are in one file, which it reads at once.
+const RECORD_NS: u64 = 1_000;
+
 /// So many files of segments are open at most, beside those that are not flushed.
 const OPEN_FILES: usize = 64;
 
@@ -414,6 +417,10 @@ impl<D: Folder> Storage for FileStorage<D> {
 
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         self.store()?.remove(segments).await
+    }
+
+    fn record_ns(&self) -> u64 {
+        RECORD_NS
     }
 
     async fn close(&self) {

@@ -422,6 +422,10 @@ impl FencedStorage for IdbStorage {
     async fn commit_behind(&self, commit: Commit, number: u64, changed: Option<&Fence>) -> Result<()> {
         self.commit_with(commit, Some(Behind { number, changed })).await
     }
+
+    fn is_connected(&self) -> bool {
+        self.link.is_open()
+    }
 }
 
 fn fence_key(number: u64) -> Result<JsValue> {

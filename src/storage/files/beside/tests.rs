@@ -78,6 +78,8 @@ fn run_beside<T>(future: impl Future<Output = T>, mut other: impl FnMut()) -> T 
 struct Kept {
     storage: MemoryStorage,
     states: RefCell<Vec<MemoryStorage>>,
+    /// Whether the storage is known to have lost its connection.
+    is_cut: Cell<bool>,
 }
 
 impl Hook for Kept {
@@ -90,6 +92,10 @@ impl Hook for Kept {
             states.push(self.storage.image());
         }
         Ok(())
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.is_cut.get()
     }
 }
 
@@ -112,7 +118,8 @@ impl Origin {
     }
 
     fn with(world: SimEnv, storage: MemoryStorage, device: Device) -> Self {
-        let kept = Kept { storage: storage.clone(), states: RefCell::new(vec![storage.image()]) };
+        let kept =
+            Kept { storage: storage.clone(), states: RefCell::new(vec![storage.image()]), is_cut: Cell::new(false) };
         Self { world, storage, kept: Rc::new(kept), gates: Rc::default(), device }
     }
 
@@ -742,4 +749,19 @@ fn a_lead_that_was_not_proven_lately_is_proven_before_the_answer() {
     assert_eq!(looks.get(), 1);
     run(storage.commit(append(4, 10))).unwrap();
     assert_eq!(looks.get(), 1);
+}
+
+/// The data of a site may be deleted while it is open. Its files can be written on, and nobody will find them again.
+#[test]
+fn a_storage_that_may_be_gone_is_looked_at_before_the_answer() {
+    let origin = Origin::new(10);
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(1, 10))).unwrap();
+    origin.kept.is_cut.set(true);
+    origin.gates.fail(1, |call| matches!(call, Call::Fence), Moment::Before, Code::Closed);
+    assert_eq!(run(storage.commit(append(2, 10))).unwrap_err().code(), Code::Closed);
+    // It was connected again.
+    run(storage.commit(append(3, 10))).unwrap();
+    origin.kept.is_cut.set(false);
+    assert!(storage.commit(append(4, 10)).now_or_never().unwrap().is_ok(), "no look, no wait");
 }
