@@ -66,7 +66,7 @@ export interface Metrics {
   readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
   /**
    * The log that protects them. With the storage "indexeddb" it is in files where that is faster and can be done: in a
-   * worker of Chromium.
+   * worker of Chromium, but not in a private window.
    */
   readonly log: { readonly bytes: number; readonly records: number; readonly inFiles: boolean };
   /** All segments; `garbage` are the bytes in them that nothing uses any more, estimated. */

@@ -19,8 +19,9 @@ interface AccessHandle {
 const canOpen = (): boolean => "DedicatedWorkerGlobalScope" in globalThis && "FileSystemSyncAccessHandle" in globalThis;
 
 /**
- * Whether this thread keeps logs in files. Chromium writes them from the thread itself. Firefox asks another thread for
- * each call, and waits; WebKitGTK has no such files.
+ * Whether this thread may keep logs in files; the engine finds out whether they are fast enough. In Firefox a put would take half
+ * the time. But there the room of deleted records of IndexedDB is not room for files at once, so deletions on a full origin would
+ * be refused. WebKitGTK has no such files.
  */
 export const keepsLogs = (): boolean => canOpen() && navigator.userAgent.includes("Chrome/");
 

@@ -31,6 +31,8 @@ struct Content {
     changes: u64,
     /// The most bytes of one write or read.
     most: Option<usize>,
+    /// What happens while a file tells its length.
+    on_length: Option<Rc<dyn Fn()>>,
 }
 
 #[derive(Clone, Copy)]
@@ -167,6 +169,11 @@ impl Device {
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.0.borrow().changes
+    }
+
+    /// Sets what happens while a file tells its length.
+    pub fn set_on_length(&self, on_length: impl Fn() + 'static) {
+        self.0.borrow_mut().on_length = Some(Rc::new(on_length));
     }
 
     /// Reads and writes take at most so many bytes at once.
@@ -314,6 +321,10 @@ impl File for DeviceFile {
     }
 
     fn length(&self) -> Result<u64> {
+        let on_length = self.device.0.borrow().on_length.clone();
+        if let Some(on_length) = on_length {
+            on_length();
+        }
         Ok(self.device.0.borrow().files[self.file].bytes.len() as u64)
     }
 

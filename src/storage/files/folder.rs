@@ -1,6 +1,6 @@
 //! The seam between the storage and the files of a platform.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use std::future::Future;
 
 /// An open file. Its calls return when the operating system has done them; dropping it closes the file.
@@ -118,12 +118,13 @@ pub(super) fn read_exactly(file: &impl File, at: u64, into: &mut [u8]) -> Result
 /// Writes all bytes.
 ///
 /// # Errors
-/// Errors of the file. A part may be written then.
+/// Errors of the file; `QuotaExceeded` if it takes no more bytes. A part may be written then.
 pub(super) fn write_all(file: &impl File, at: u64, bytes: &[u8]) -> Result<()> {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         match file.write_at(at + done as u64, rest)? {
-            0 => return Err(Error::new(crate::error::Code::Unavailable, "a file takes no bytes")),
+            // So Firefox says that the origin is full.
+            0 => return Err(Error::new(Code::QuotaExceeded, "a file takes no more bytes")),
             written => done += written,
         }
     }

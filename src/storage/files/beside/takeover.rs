@@ -1,9 +1,9 @@
 //! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
 
 use super::leader::{Lead, Leader, Note, Seen, lost, open_log};
-use super::{ATTEMPTS, FIRST_PAUSE, PATIENCE_US, Shared, USUAL};
+use super::{ATTEMPTS, CALLS, FIRST_PAUSE, PATIENCE_US, SLOW_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
-use crate::storage::files::folder::{Image, SharedFolder};
+use crate::storage::files::folder::{File as _, Image, SharedFolder};
 use crate::storage::files::journal::Journal;
 use crate::storage::files::state::State;
 use crate::storage::files::{frame, records};
@@ -21,9 +21,9 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             let taken = match Note::of(&old)? {
                 None if self.folder.can_open() => match self.begin(&old, State::default(), &[]).await {
                     Ok(leader) => Ok(Lead::Files(leader)),
-                    // A full disk may have no room for files, and the storage has a reserve.
+                    // Files may be slow here, and a full disk has no room for them. The storage has a reserve.
                     Err(error) => {
-                        log::warn!("the log stays in the storage: {error}");
+                        log::info!("the log stays in the storage: {error}");
                         Ok(Lead::Storage(Some(old.number)))
                     }
                 },
@@ -50,6 +50,9 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     ) -> Result<Box<Leader<D::File>>> {
         let before_us = self.env.ticks_us();
         let (note, files) = self.free_pair().await?;
+        if self.is_slow(&files[0])? {
+            return Err(Error::new(Code::Unavailable, "files are slow here"));
+        }
         let mut journal = Journal::renew(files)?;
         let mut frame = frame();
         let places = state.encode(&mut frame, |place| {
@@ -62,6 +65,21 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         let next = Fence { number: old.number + 1, note: note.encode() };
         let (number, proven_us, stored) = (old.number, before_us, Vec::new());
         Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, owes: false, proven_us }))
+    }
+
+    /// Whether the calls of a file are slow.
+    fn is_slow(&self, file: &D::File) -> Result<bool> {
+        // A busy machine may stop one round.
+        for _ in 0..2 {
+            let before_us = self.env.ticks_us();
+            for _ in 0..CALLS {
+                file.length()?;
+            }
+            if self.env.ticks_us().saturating_sub(before_us) <= CALLS * SLOW_US {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// A pair of files that no other leader has: that of earlier leaders, so that files are made once; or a new one, while a

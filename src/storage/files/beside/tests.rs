@@ -385,6 +385,59 @@ fn without_room_for_files_the_log_stays_in_the_storage() {
     assert_eq!(run(frozen.commit(append(5, 100))).unwrap_err().code(), Code::Fenced);
 }
 
+/// A full origin may take no bytes of a write, and call that no error.
+#[test]
+fn a_file_that_takes_no_bytes_is_full() {
+    let origin = Origin::new(13);
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(1, 100))).unwrap();
+    origin.device.set_most(0);
+    assert_eq!(run(storage.commit(append(2, 100))).unwrap_err().code(), Code::QuotaExceeded);
+    origin.device.set_most(usize::MAX);
+    run(storage.commit(append(2, 50))).unwrap();
+    let found = run(storage.read_log(LogNumber(2))).unwrap();
+    assert_eq!(found, [(LogNumber(2), Bytes::from(vec![2; 50]))]);
+}
+
+/// Files of a host that asks another process for each call are no gain. A log that is in them is read all the same.
+#[test]
+fn slow_files_leave_the_log_in_the_storage() {
+    let origin = Origin::new(12);
+    let slow = |origin: &Origin| {
+        let world = origin.world.clone();
+        origin.device.set_on_length(move || world.pass(1));
+    };
+    slow(&origin);
+    let storage = origin.open().unwrap();
+    assert!(!storage.is_in_files());
+    run(storage.commit(append(1, 100))).unwrap();
+    run(storage.close());
+    drop(storage);
+
+    origin.device.set_on_length(|| ());
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(2, 100))).unwrap();
+    assert!(storage.is_in_files(), "each opening looks anew");
+    drop(storage);
+
+    slow(&origin);
+    let storage = origin.open().unwrap();
+    assert_eq!(numbers(&storage), [1, 2]);
+    run(storage.close());
+    drop(storage);
+
+    // A machine that is busy for a moment is not slow.
+    let (world, calls) = (origin.world.clone(), Cell::new(0));
+    origin.device.set_on_length(move || {
+        calls.set(calls.get() + 1);
+        world.pass(if calls.get() == 3 { 1000 } else { 0 });
+    });
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(3, 100))).unwrap();
+    assert!(storage.is_in_files());
+    assert_eq!(numbers(&storage), [1, 2, 3]);
+}
+
 /// What a former leader has left in the files, and damage of it, does not matter once the log is in the storage.
 #[test]
 fn files_are_used_again_whatever_they_have() {
