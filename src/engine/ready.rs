@@ -45,7 +45,10 @@ impl<S: Storage> Engine<S> {
 
     async fn find_out(&self) -> Result<()> {
         let number = self.line.next_log();
-        let Loaded { manifests, log } = self.storage.load(&|_| Ok(number)).await?;
+        let Loaded { manifests, log } = match self.storage.load(&|_| Ok(number)).await {
+            Err(error) if error.code() == Code::Fenced => return Err(self.end_replaced()),
+            loaded => loaded?,
+        };
         for (number, stored) in log {
             let logged = RawRecord::open(number, &stored)?;
             if !logged.is_of(self.leadership.epoch())? {

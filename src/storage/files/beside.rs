@@ -82,6 +82,8 @@ struct Shared<S, D: SharedFolder> {
     turn: Mutex<()>,
     /// The open handles.
     handles: Cell<usize>,
+    /// Whether an opening has read the log. Later loads find out what became of a commit.
+    was_loaded: Cell<bool>,
     /// Why nobody knows any more what the files have.
     broken: RefCell<Option<Error>>,
 }
@@ -138,6 +140,7 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
             lead: RefCell::new(Lead::None(Seen::default())),
             turn: Mutex::new(()),
             handles: Cell::new(1),
+            was_loaded: Cell::new(false),
             broken: RefCell::default(),
         };
         Self { shared: Rc::new(shared), closed: Cell::new(false) }
@@ -166,6 +169,11 @@ impl<S, D: SharedFolder> Clone for LogInFiles<S, D> {
         self.shared.handles.set(self.shared.handles.get() + 1);
         Self { shared: Rc::clone(&self.shared), closed: Cell::new(false) }
     }
+}
+
+/// The error after a record was appended: it may be stored, although the cause is one of those that store nothing.
+fn undecided(error: Error) -> Error {
+    if error.code() == Code::QuotaExceeded { Error::new(Code::Unavailable, error.to_string()) } else { error }
 }
 
 impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
@@ -223,7 +231,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 self.lead.replace(Lead::Storage(None));
                 return Ok(());
             }
-            Way::Files => return self.prove().await,
+            Way::Files => return self.prove().await.map_err(undecided),
             Way::Both { number, next } => (number, next),
         };
         let is_strict = commit.durability == Durability::Strict;
@@ -243,7 +251,10 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         // It is stored. Without it here, an opening finds it in the storage.
         match leader.append(&logged) {
             Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
-            Err(_) => leader.owes = true,
+            Err(_) => {
+                leader.owes = true;
+                leader.state.trim(logged.trim_log);
+            }
             // What a turn drops must not come back with the power.
             _ if is_strict => self.turn_if_due(leader),
             _ => {}
@@ -267,15 +278,16 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         if is_log && leader.next.is_none() && !leader.owes && !commit.log.is_empty() {
             leader.append(commit).map_err(|failure| self.failed(failure))?;
             if commit.durability == Durability::Strict {
-                leader.journal.flush().map_err(|error| self.break_off(error))?;
+                leader.journal.flush().map_err(|error| undecided(self.break_off(error)))?;
             }
             return Ok(Way::Files);
         }
         if commit.manifest.is_some() || !commit.log.is_empty() {
             leader.journal.flush().map_err(|error| self.break_off(error))?;
         }
-        // The files forget trimmed records now. After a loss of power the storage must not need them again.
-        if leader.owes || !commit.trim_log.is_empty() || self.is_turn_due(leader) {
+        // The files forget trimmed records now. After a loss of power the storage must not need them again. And later records,
+        // which are flushed on their own, must not be left without this manifest.
+        if leader.owes || commit.manifest.is_some() || !commit.trim_log.is_empty() || self.is_turn_due(leader) {
             commit.durability = Durability::Strict;
         }
         Ok(Way::Both { number: leader.number, next: leader.next.clone() })
@@ -309,18 +321,20 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// Finds out whether this leader still leads, after a commit whose outcome nobody knows. Files that cannot be trusted are
     /// read again.
     async fn verify(self: &Rc<Self>) -> Result<()> {
-        let (number, next) = match &*self.lead.borrow() {
-            Lead::Files(leader) => (leader.number, leader.next.clone()),
-            _ => return Ok(()),
+        let known = match &*self.lead.borrow() {
+            Lead::Files(leader) => Some((leader.number, leader.next.clone())),
+            _ => None,
         };
-        let fence = self.storage.fence().await?;
-        if next.as_ref() == Some(&fence) {
-            if let Lead::Files(leader) = &mut *self.lead.borrow_mut() {
-                leader.number = fence.number;
-                leader.next = None;
+        if let Some((number, next)) = known {
+            let fence = self.storage.fence().await?;
+            if next.as_ref() == Some(&fence) {
+                if let Lead::Files(leader) = &mut *self.lead.borrow_mut() {
+                    leader.number = fence.number;
+                    leader.next = None;
+                }
+            } else {
+                fence.check(number)?;
             }
-        } else {
-            fence.check(number)?;
         }
         if self.broken.borrow().is_some() {
             // This closes the files.
@@ -395,6 +409,15 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
 
 impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        if self.closed.get() {
+            return Err(closed());
+        }
+        let shared = &self.shared;
+        let is_opening = !shared.was_loaded.replace(true);
+        if !is_opening {
+            let _turn = shared.turn.lock().await;
+            shared.verify().await?;
+        }
         let shared = self.shared()?;
         let start = Cell::new(LogNumber(0));
         let begins = |manifests: &[_]| {
@@ -402,8 +425,10 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
             Ok(start.get())
         };
         let Loaded { manifests, log } = shared.storage.load(&begins).await?;
-        if let Lead::Files(leader) = &mut *shared.lead.borrow_mut() {
-            // Their trimming may not have come into the files.
+        if let Lead::Files(leader) = &mut *shared.lead.borrow_mut()
+            && is_opening
+        {
+            // The trimming of earlier ones may not have come into the files.
             leader.state.log.retain(|place| place.number >= start.get());
         }
         Ok(Loaded { manifests, log: shared.with_files(log, start.get())? })

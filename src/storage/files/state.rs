@@ -131,14 +131,18 @@ impl State {
         self.log.get(self.find(number).unwrap_or_else(|behind| behind)..).unwrap_or_default()
     }
 
-    /// Takes a commit in.
-    pub(super) fn apply(&mut self, change: Change) {
-        let mut trimmed = change.trim_log;
+    /// Forgets log records.
+    pub(super) fn trim(&mut self, mut trimmed: Vec<LogNumber>) {
         if !trimmed.is_empty() {
             // In one pass: a flush trims tens of thousands of records at the start of the log.
             sort_by(&mut trimmed, LogNumber::cmp);
             self.log.retain(|place| trimmed.binary_search(&place.number).is_err());
         }
+    }
+
+    /// Takes a commit in.
+    pub(super) fn apply(&mut self, change: Change) {
+        self.trim(change.trim_log);
         for place in change.log {
             match self.find(place.number) {
                 Ok(found) => self.log[found] = place,

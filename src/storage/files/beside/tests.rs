@@ -818,3 +818,87 @@ fn a_storage_that_may_be_gone_is_looked_at_before_the_answer() {
     origin.kept.is_cut.set(false);
     assert!(storage.commit(append(4, 10)).now_or_never().unwrap().is_ok(), "no look, no wait");
 }
+
+/// After a commit of unknown outcome the engine loads what is behind its last record. That is not where the log begins.
+#[test]
+fn a_load_from_the_middle_of_the_log_takes_nothing_away() {
+    let origin = Origin::new(14);
+    let storage = origin.open().unwrap();
+    run(storage.load(&|_| Ok(LogNumber(0)))).unwrap();
+    (1..=5).for_each(|number| run(storage.commit(append(number, 100))).unwrap());
+    assert!(run(storage.load(&|_| Ok(LogNumber(6)))).unwrap().log.is_empty());
+    assert_eq!(numbers(&origin.image().open().unwrap()), [1, 2, 3, 4, 5], "after a death");
+    run(storage.commit(append(6, 100))).unwrap();
+    run(storage.close());
+    drop(storage);
+    assert_eq!(numbers(&origin.base()), [1, 2, 3, 4, 5, 6]);
+}
+
+/// The same load reads files again that cannot be trusted, as often as needed, and finds out whether this leader still leads.
+#[test]
+fn a_load_after_a_commit_without_an_answer_heals_or_ends() {
+    let origin = Origin::new(15);
+    let storage = origin.open().unwrap();
+    run(storage.load(&|_| Ok(LogNumber(0)))).unwrap();
+    (1..=3).for_each(|number| run(storage.commit(append(number, 100))).unwrap());
+    origin.device.fail_after(0, Code::Unavailable, true);
+    assert_eq!(run(storage.commit(append(4, 100))).unwrap_err().code(), Code::Unavailable);
+    let find_out = |storage: &Logged| run(storage.load(&|_| Ok(LogNumber(4))));
+    assert_eq!(find_out(&storage).map(drop).unwrap_err().code(), Code::Unavailable);
+    assert_eq!(find_out(&storage).map(drop).unwrap_err().code(), Code::Unavailable);
+    origin.device.heal();
+    let found = find_out(&storage).unwrap().log.len() as u64;
+    run(storage.commit(append(4 + found, 100))).unwrap();
+    assert_eq!(numbers(&storage), (1..=4 + found).collect::<Vec<_>>());
+
+    let next = origin.open().unwrap();
+    assert_eq!(find_out(&storage).map(drop).unwrap_err().code(), Code::Fenced, "another one leads");
+    assert_eq!(numbers(&next), (1..=4 + found).collect::<Vec<_>>());
+}
+
+/// A look at the fence on a full disk fails behind a record that is stored. Its error must not say that nothing was stored.
+#[test]
+fn an_error_behind_a_record_does_not_say_that_nothing_is_stored() {
+    let origin = Origin::new(16);
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(1, 100))).unwrap();
+    origin.world.pass(1000);
+    origin.gates.fail(1, |call| matches!(call, Call::Fence), Moment::Before, Code::QuotaExceeded);
+    assert_eq!(run(storage.commit(append(2, 100))).unwrap_err().code(), Code::Unavailable);
+    assert_eq!(numbers(&storage), [1, 2]);
+    let strict = Commit { durability: Durability::Strict, ..append(3, 100) };
+    origin.device.fail_after(1, Code::QuotaExceeded, false);
+    assert_eq!(run(storage.commit(strict)).unwrap_err().code(), Code::Unavailable, "the flush");
+    assert_eq!(numbers(&storage), [1, 2, 3]);
+}
+
+/// Records in files are flushed before the next manifest. So no earlier manifest may be lost with the power.
+#[test]
+fn manifests_beside_a_log_in_files_are_strict() {
+    let origin = Origin::new(17);
+    let storage = origin.open().unwrap();
+    run(storage.commit(append(1, 100))).unwrap();
+    let relaxed = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&relaxed);
+    origin.gates.hold(move |call| {
+        let is_relaxed = matches!(call, Call::Commit(commit) if commit.manifest.is_some() && commit.durability == Durability::Relaxed);
+        seen.set(seen.get() + u32::from(is_relaxed));
+        false
+    });
+    run(storage.commit(Commit { trim_log: Vec::new(), ..with_manifest(1, 2) })).unwrap();
+    run(storage.commit(Commit { manifest: with_manifest(2, 0).manifest, ..Commit::default() })).unwrap();
+    assert_eq!(relaxed.get(), 0);
+}
+
+/// A full file does not take what a commit trimmed, and a close must not bring it back.
+#[test]
+fn trimmed_records_do_not_come_back_from_full_files() {
+    let origin = Origin::new(18);
+    let storage = origin.open().unwrap();
+    (1..=5).for_each(|number| run(storage.commit(append(number, 100))).unwrap());
+    origin.device.set_room(Some(0));
+    run(storage.commit(with_manifest(1, 6))).unwrap();
+    run(storage.close());
+    drop(storage);
+    assert_eq!(numbers(&origin.base()), [6]);
+}
