@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::storage::Durability;
-use crate::storage::faults::{Call, Hook, Hooked};
+use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment};
 use crate::storage::files::device::Device;
 use crate::storage::files::{FileStorage, LogInFiles};
 
@@ -158,4 +158,74 @@ fn with_a_log_in_files_a_death_at_any_call_loses_nothing_that_was_answered() {
             })
         });
     }
+}
+
+/// R5, Q: an engine whose log is in files goes on after calls that fail for a while, of the files and of the storage beside them.
+/// What was answered stays. What was refused is there wholly or not at all, and then it stays as it is, also after a close.
+#[test]
+fn with_a_log_in_files_an_engine_goes_on_after_failures() {
+    let (mut refused, mut kept) = (0, 0);
+    for seed in 0..60 {
+        let env = SimEnv::shuffled(NOW, seed);
+        let random = |below: u64| env.random() % below;
+        let (device, storage, gates) = (Device::default(), MemoryStorage::new(), Rc::new(Gates::default()));
+        let options = tiny();
+        let open = |device: &Device| {
+            let base = Hooked::new(storage.clone(), Rc::clone(&gates));
+            env.run(async {
+                let shared: Rc<dyn Env> = Rc::new(env.clone());
+                let check = Rc::new(|| Box::pin(async { Ok(()) }) as LocalFuture<Result<()>>);
+                let log = LogInFiles::open_with(base, device.folder(), Rc::clone(&shared), check, 20_000).await?;
+                Engine::open(log, shared, options.clone()).await
+            })
+        };
+        let engine = open(&device).expect("opens");
+        let mut stored: BTreeMap<String, i64> = BTreeMap::new();
+        for step in 0..150 {
+            let code = if random(2) == 0 { Code::Unavailable } else { Code::QuotaExceeded };
+            let moment = if random(2) == 0 { Moment::Before } else { Moment::After };
+            match random(12) {
+                0 => device.fail_after(random(3), code, random(2) == 0),
+                1 => gates.fail(1, |call| matches!(call, Call::Fence), Moment::Before, code),
+                // Nothing is stored if a disk is full.
+                2 => gates.fail(1, |call| matches!(call, Call::Commit(_)), moment, Code::Unavailable),
+                3 => gates.fail(1, |call| matches!(call, Call::Load), Moment::Before, Code::Unavailable),
+                _ => {}
+            }
+            if random(4) == 0 {
+                env.pass(300);
+            }
+            let key = format!("k{:02}", random(40));
+            let cells = [put("x", NOW, step)];
+            let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
+            let written = env.run(engine.write(TREE, key.as_bytes(), &change, None));
+            if random(40) == 0 {
+                // It may fail like any call.
+                let _ = env.run(engine.flush());
+            }
+            device.heal();
+            gates.fail(0, |_| false, Moment::Before, Code::Unavailable);
+            if written.is_ok() {
+                stored.insert(key, step);
+                continue;
+            }
+            refused += 1;
+            let rows = env.run(scan(&engine, all(), Direction::Forward));
+            let found = rows.into_iter().find(|(found, _)| *found == key).map(|(_, cells)| cells[0].2);
+            if found == Some(step) {
+                kept += 1;
+                stored.insert(key, step);
+            } else {
+                assert_eq!(found, stored.get(&key).copied(), "seed {seed}, step {step}");
+            }
+        }
+        if random(2) == 0 {
+            env.run(engine.close());
+        }
+        let again = open(&device.image()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let rows = env.run(scan(&again, all(), Direction::Forward));
+        let found: BTreeMap<String, i64> = rows.into_iter().map(|(key, cells)| (key, cells[0].2)).collect();
+        assert_eq!(found, stored, "seed {seed}");
+    }
+    assert!(refused > 200 && kept > 20, "{refused} refused, {kept} of them stored");
 }
