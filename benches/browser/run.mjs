@@ -9,6 +9,7 @@ import { Browser } from "./lib/browser.mjs";
 import { build } from "./lib/build.mjs";
 import { chat } from "./lib/chat.mjs";
 import { chart } from "./lib/chart.mjs";
+import { cold } from "./lib/cold.mjs";
 import { ALWAYS, compare, STEPS } from "./lib/compare.mjs";
 import { growth } from "./lib/growth.mjs";
 import { kinds } from "./lib/kinds.mjs";
@@ -34,6 +35,7 @@ Compares with other databases:
 Looks at one thing:
   --growth         the same work on 10 thousand, 100 thousand and 1 million rows; --sizes A,B for others
   --kinds          both kinds of instance side by side, against I4's numbers; --rows N for others
+  --cold           reads of a table ten times the cache, and puts that wait for the device, beside idb, SQLite and PGlite; --rows N
   --chat           a chat on timelines and on Dexie, from the page; --rows N messages, --rounds N
   --live           live queries beside Dexie's: the delay to a notification, the cost of a put; the cost of a stream
   --million        a million rows with 32 MB of memory, checked; --rows N for fewer
@@ -54,7 +56,7 @@ function options() {
   const { values } = parseArgs({
     options: {
       rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, "hand-overs": string, seed: string, dist: string, wasm: string, out: string,
-      "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, kinds: flag, million: flag, soak: flag, chat: flag, live: flag, "no-judge": flag, help: flag,
+      "sqlite-idb": flag, profile: flag, publish: flag, cold: flag, growth: flag, kinds: flag, million: flag, soak: flag, chat: flag, live: flag, "no-judge": flag, help: flag,
     },
   });
   if (values.help) {
@@ -76,7 +78,7 @@ function options() {
     dist: path.resolve(values.dist ?? path.join(root, "pkg/dist")),
     steps: STEPS.filter((name) => steps === undefined || ALWAYS.has(name) || steps.includes(name)),
     loading: !values.profile && (steps === undefined || steps.includes("load")),
-    rows: number("rows", values.million ? 1_000_000 : 100_000),
+    rows: number("rows", values.million ? 1_000_000 : values.cold ? 300_000 : 100_000),
     rounds: number("rounds", values.profile ? 1 : 3),
     sizes: (values.sizes ?? "10000,100000,1000000").split(",").map(Number),
     minutes: number("minutes", 10, 0.01),
@@ -114,7 +116,7 @@ async function main() {
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
   const server = await new Server(await build(), wanted).start();
-  const special = Object.entries({ growth, kinds, chat, live, million, soak }).find(([name]) => wanted[name]);
+  const special = Object.entries({ cold, growth, kinds, chat, live, million, soak }).find(([name]) => wanted[name]);
   try {
     if (special === undefined) {
       const browser = await Browser.start(wanted["sqlite-idb"]);

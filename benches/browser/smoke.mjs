@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 const run = fileURLToPath(new URL("run.mjs", import.meta.url));
 const RUNS = [
   { name: "the comparison", words: ["--rows", "200", "--rounds", "1", "--only", "tabstore,idb,page,follower", "--hand-overs", "1"], shows: /range scan[^\n]*\n[^]*package, gzip[^]*two followers at once[^]*is frozen +1 /, leaves: ["table.md", "chart.svg"] },
+  { name: "cold reads", words: ["--cold", "--rows", "300", "--rounds", "1", "--only", "tabstore,sqlite"], shows: /100 keys a call[^]*each flushed/, leaves: ["cold.md"] },
   { name: "growth", words: ["--growth", "--sizes", "300"], shows: /bytes on disk, per row/, leaves: ["growth.md"] },
   { name: "a million rows, 400 of them", words: ["--million", "--rows", "400"], shows: /Everything read was what was written/, leaves: ["million.md"] },
   { name: "both kinds of instance", words: ["--kinds", "--rows", "300"], shows: /stored bytes \(segments\)/, leaves: ["kinds.md"] },

@@ -65,8 +65,9 @@ export interface Metrics {
   /** Writes in memory, not yet in a segment; `frozen` memtables are being flushed. `budget` is the option `memtableBytes`. */
   readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
   /**
-   * The log that protects them. With the storage "indexeddb" it is in files where that is faster and can be done: in a
-   * worker of Chromium, but not in a private window.
+   * The log that protects them. `inFiles` tells whether the next record goes to a file. With the storage "indexeddb" that is so
+   * where it is faster and can be done: in a worker of Chromium, but not in a private window, from some milliseconds after the
+   * first write on.
    */
   readonly log: { readonly bytes: number; readonly records: number; readonly inFiles: boolean };
   /** All segments; `garbage` are the bytes in them that nothing uses any more, estimated. */

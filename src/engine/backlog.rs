@@ -17,7 +17,9 @@ use std::rc::{Rc, Weak};
 /// Memtables that may wait for a flush before writes are held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
-/// Replay costs in ns, besides [`Storage::record_ns`] of each record: of a write; of a stored byte; of a decompressed byte.
+/// Replay costs in ns: of a record in a storage and in a file, of a write, of a stored byte, of a decompressed byte.
+const RECORD_NS: u64 = 9_000;
+const RECORD_IN_FILES_NS: u64 = 1_000;
 const WRITE_NS: u64 = 250;
 const STORED_BYTE_NS: u64 = 3;
 const BYTE_NS: u64 = 1;
@@ -41,11 +43,14 @@ const LITTLE_RECORDS: usize = 220;
 const QUIET_MS: u32 = 1000;
 
 impl View {
-    /// Counts a stored log record that the memtable holds: its cost in the storage, its bytes, compressed and raw, and its
+    /// Counts a stored log record that the memtable holds: whether it is in a file, its bytes, compressed and raw, and its
     /// writes.
-    pub(super) fn add_record(&mut self, number: LogNumber, record_ns: u64, stored: u64, bytes: u64, writes: u64) {
+    pub(super) fn add_record(&mut self, number: LogNumber, in_files: bool, stored: u64, bytes: u64, writes: u64) {
         self.log.push_back((number, stored));
-        let ns = record_ns + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
+        let ns = if in_files { RECORD_IN_FILES_NS } else { RECORD_NS }
+            + stored * STORED_BYTE_NS
+            + bytes * BYTE_NS
+            + writes * WRITE_NS;
         let sum = &self.memtable.replay_ns;
         sum.set(sum.get() + ns);
     }

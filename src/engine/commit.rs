@@ -287,7 +287,7 @@ impl<S: Storage> Engine<S> {
     /// Counts a stored log record: its bytes, compressed and raw, and its writes.
     pub(super) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
         self.line.skip_log_to(LogNumber(number.0 + 1));
-        self.view.borrow_mut().add_record(number, self.storage.record_ns(), stored, bytes, writes);
+        self.view.borrow_mut().add_record(number, self.storage.has_log_in_files(), stored, bytes, writes);
     }
 
     /// Makes a stored version the current one. `added` are the segments of its edits.

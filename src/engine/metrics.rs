@@ -21,6 +21,8 @@ pub struct Metrics {
     pub log_records: u64,
     /// Their stored bytes.
     pub log_bytes: u64,
+    /// Whether the next one goes to a file.
+    pub log_in_files: bool,
     /// Segments.
     pub segments: u64,
     /// Their stored bytes.
@@ -164,6 +166,7 @@ impl<S: Storage> Engine<S> {
             frozen_memtables: view.frozen.len() as u64,
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
+            log_in_files: self.storage.has_log_in_files(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),

@@ -186,8 +186,8 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
         self.inner.squeeze().await || hooked
     }
 
-    fn record_ns(&self) -> u64 {
-        self.inner.record_ns()
+    fn has_log_in_files(&self) -> bool {
+        self.inner.has_log_in_files()
     }
 
     async fn close(&self) {
@@ -375,7 +375,7 @@ impl Hook for YieldOnce {
 }
 
 /// Resolves at its second poll.
-async fn yield_once() {
+pub(crate) async fn yield_once() {
     let mut yielded = false;
     poll_fn(|context| {
         if yielded {

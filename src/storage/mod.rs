@@ -122,10 +122,9 @@ pub trait Storage: 'static {
         false
     }
 
-    /// Roughly how long an opening takes to read one log record, besides decompressing and decoding it, ns. By default it is
-    /// that of IndexedDB.
-    fn record_ns(&self) -> u64 {
-        9_000
+    /// Whether its log is in files now. Others read each record on its own, which takes longer.
+    fn has_log_in_files(&self) -> bool {
+        false
     }
 
     /// Releases everything this storage holds. Idempotent.

@@ -3,7 +3,6 @@
 use super::admin::{self, Arguments, Known, OpenOptions};
 use super::env::{BrowserEnv, load};
 use super::error::{promise, to_js};
-use super::files::OpenLog;
 use super::idb;
 use super::idb::catalogue::{self, not_there};
 use super::{AnyStorage, Session, files, instances};
@@ -38,8 +37,6 @@ pub(super) struct Opened {
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
     options: Options,
-    /// Whether the log of an instance in IndexedDB is in files.
-    log_in_files: bool,
     /// Whether this opening was the instance's first one.
     is_first: bool,
     /// The number of operations that wait for [`Module::Occasional`]. Later operations wait too, so they keep their order.
@@ -137,10 +134,10 @@ async fn open_log(
     folder: &Function,
     env: &Rc<BrowserEnv>,
     granted: &Promise,
-) -> Result<OpenLog> {
+) -> Result<AnyStorage> {
     let has_files = options.keeps_log_in_files() && !options.salvages() && load(Module::Files).await.is_ok();
     if !has_files && !storage.has_log_elsewhere().await? {
-        return Ok(OpenLog { storage: AnyStorage::Idb(storage), is_in_files: false });
+        return Ok(AnyStorage::Idb(storage));
     }
     files::open_log(folder, storage, Rc::clone(env) as _, granted, options.salvages()).await
 }
@@ -159,7 +156,6 @@ impl Opened {
         // The storage, to be closed if the engine does not open.
         let mut closable = None;
         let mut is_used = false;
-        let mut log_in_files = false;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
@@ -180,10 +176,7 @@ impl Opened {
             closable = Some(storage.clone());
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             match open_log(storage.clone(), &options, folder, &env, &granted).await {
-                Ok(log) => {
-                    log_in_files = log.is_in_files;
-                    (log.storage, kind)
-                }
+                Ok(storage) => (storage, kind),
                 Err(error) => {
                     storage.close().await;
                     return Err(error);
@@ -225,7 +218,6 @@ impl Opened {
             env,
             kind,
             options: engine_options,
-            log_in_files,
             is_first,
             loading: Cell::default(),
         })
@@ -301,7 +293,6 @@ impl Opened {
         let known = Known {
             kind: self.kind,
             options: &self.options,
-            log_in_files: self.log_in_files,
             now: instance.now_ms(),
             table_of: &table_of,
             activity: &self.sessions.activity(),

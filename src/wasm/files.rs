@@ -97,22 +97,14 @@ fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolde
     })
 }
 
-/// An instance in IndexedDB whose log may be elsewhere.
-pub(super) struct OpenLog {
-    pub(super) storage: AnyStorage,
-    /// Whether its log is in files.
-    pub(super) is_in_files: bool,
-}
-
-/// Opens the log of an instance in the folder that `folder` opens, or finds that it has to be in `storage`. The caller has the
-/// instance's lock.
+/// Opens the log of an instance, in `storage` and in the folder that `folder` gives. The caller has the instance's lock.
 pub(super) async fn open_log(
     folder: &Function,
     storage: IdbStorage,
     env: Rc<dyn Env>,
     granted: &Promise,
     salvages: bool,
-) -> Result<OpenLog> {
+) -> Result<AnyStorage> {
     load(Module::Files).await?;
     open_log_folder(folder.clone(), storage, env, granted.clone(), salvages).await
 }
@@ -125,19 +117,9 @@ fn open_log_folder(
     env: Rc<dyn Env>,
     granted: Promise,
     salvages: bool,
-) -> LocalFuture<Result<OpenLog>> {
+) -> LocalFuture<Result<AnyStorage>> {
     Box::pin(async move {
-        let folder = resolved(folder.call0(&JsValue::UNDEFINED)).await?;
-        if folder.is_undefined() {
-            if storage.has_log_elsewhere().await? {
-                return Err(Error::new(
-                    Code::Unavailable,
-                    "The log of the instance is in files of this origin, which cannot be reached here.",
-                ));
-            }
-            return Ok(OpenLog { storage: AnyStorage::Idb(storage), is_in_files: false });
-        }
-        let folder = FilesOfHost(folder.unchecked_into::<HostFolder>());
+        let folder = FilesOfHost(resolved(folder.call0(&JsValue::UNDEFINED)).await?.unchecked_into::<HostFolder>());
         let log = if salvages {
             LogInFiles::salvage(storage, folder, env).await?
         } else {
@@ -147,8 +129,7 @@ fn open_log_folder(
             };
             LogInFiles::open(storage, folder, env, Rc::new(check)).await?
         };
-        let is_in_files = log.is_in_files();
-        Ok(OpenLog { storage: AnyStorage::Other(Box::new(log)), is_in_files })
+        Ok(AnyStorage::Other(Box::new(log)))
     })
 }
 

@@ -34,15 +34,15 @@ macro_rules! calls {
         #[expect(missing_docs, reason = "the calls of Storage")]
         pub trait BoxedStorage {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer>;)*
-            fn record_ns(&self) -> u64;
+            fn has_log_in_files(&self) -> bool;
         }
 
         impl BoxedStorage for MemoryStorage {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn record_ns(&self) -> u64 {
-                Storage::record_ns(self)
+            fn has_log_in_files(&self) -> bool {
+                Storage::has_log_in_files(self)
             }
         }
 
@@ -50,8 +50,8 @@ macro_rules! calls {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn record_ns(&self) -> u64 {
-                Storage::record_ns(self)
+            fn has_log_in_files(&self) -> bool {
+                Storage::has_log_in_files(self)
             }
         }
 
@@ -59,8 +59,8 @@ macro_rules! calls {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn record_ns(&self) -> u64 {
-                Storage::record_ns(self)
+            fn has_log_in_files(&self) -> bool {
+                Storage::has_log_in_files(self)
             }
         }
     };
@@ -122,10 +122,10 @@ impl Storage for AnyStorage {
         forward!(self.squeeze())
     }
 
-    fn record_ns(&self) -> u64 {
+    fn has_log_in_files(&self) -> bool {
         match self {
-            Self::Idb(storage) => storage.record_ns(),
-            Self::Other(storage) => storage.record_ns(),
+            Self::Idb(storage) => storage.has_log_in_files(),
+            Self::Other(storage) => storage.has_log_in_files(),
         }
     }
 

@@ -8,10 +8,18 @@ export type Table = "bulk" | "single" | "indexed";
 /** Rows that a scan asks for at once; large enough that the trip does not count. */
 export const SCAN_PAGE = 5000;
 
-/** A database. Every write resolves when its transaction has completed, with relaxed durability. */
+/** How a database is opened, for a measurement of its own. */
+export interface Conditions {
+  /** The most memory for what it reads, if it can be told. */
+  cacheBytes?: number;
+  /** Whether a write waits until the device has it. */
+  strict?: boolean;
+}
+
+/** A database. Every write resolves when its transaction has completed, with relaxed durability unless it is strict. */
 export interface Engine {
   /** Opens a database; makes it with its tables if there is none. */
-  open(name: string): Promise<void>;
+  open(name: string, conditions?: Conditions): Promise<void>;
   close(): Promise<void>;
   /** Deletes a database that is closed. */
   remove(name: string): Promise<void>;

@@ -77,6 +77,11 @@ const bench = {
   /** A workload of a database, in the shared worker. */
   step: (engine: EngineName, workload: Workload, database: string, share: number, seed: number) =>
     shared!.ask({ op: "step", engine, workload, database, share, seed }),
+  /** The machine at this moment: milliseconds of a piece of arithmetic, microseconds of a flush. */
+  async probe(): Promise<{ cpu: number; flush: number }> {
+    const { ms, operations } = (await shared!.ask({ op: "probe" })) as Measured;
+    return { cpu: ms, flush: operations };
+  },
   /** Opening a new database with nothing loaded. */
   firstOpen: (engine: EngineName, database: string) => inFreshWorker({ op: "firstOpen", engine, database }),
   /** Opening a database and reading a row, with nothing loaded. */

@@ -34,6 +34,12 @@ const GETS = 20_000;
 const MANY = 300;
 const KEYS = 100;
 const REOPENINGS = 5;
+/** Gets of a table that is larger than the cache. */
+const COLD = 3_000;
+/** Puts that wait for the device. */
+const STRICT = 300;
+/** Such a cache. */
+export const CACHE_BYTES = 4 << 20;
 /** One row in a hundred has a smaller count. */
 const FEW = 10_000;
 
@@ -76,21 +82,55 @@ async function checkSingles(engine: Engine, rows: readonly BenchRow[], table: Ta
   expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? ({ ...row(0), id: Number.NaN }))), lookAll(rows));
 }
 
+/** Random gets, awaited one after another. */
+async function gets(scene: Scene, count: number): Promise<Measured> {
+  const { engine } = scene;
+  const wanted = keys(scene, count);
+  let sum = 0;
+  const measured = await timed(wanted.length, async () => {
+    for (const id of wanted) sum += look((await engine.get("bulk", id))!);
+  });
+  expect("gets", sum, lookAll(wanted.map(row)));
+  return measured;
+}
+
+/** Random gets of {@link KEYS} keys a call. */
+async function getsOfMany(scene: Scene, calls: number): Promise<Measured> {
+  const { engine, rows } = scene;
+  const next = random(scene.seed + 1);
+  const wanted = Array.from({ length: calls }, () => {
+    const ids = new Set<number>();
+    while (ids.size < Math.min(KEYS, rows.length)) ids.add(rows[next() % rows.length].id);
+    return [...ids];
+  });
+  let sum = 0;
+  const measured = await timed(wanted.length * KEYS, async () => {
+    for (const ids of wanted) sum += lookAll(await engine.getMany("bulk", ids));
+  });
+  expect("gets of many", sum, lookAll(wanted.flat().map(row)));
+  return measured;
+}
+
+/** Single puts, awaited one after another. */
+async function puts(scene: Scene, count: number, first: number): Promise<Measured> {
+  const { engine } = scene;
+  const fresh = Array.from({ length: some(scene, count) }, (_, i) => row(first + i));
+  const measured = await timed(fresh.length, async () => {
+    for (const one of fresh) await engine.put("single", one);
+  });
+  await checkSingles(engine, fresh);
+  return measured;
+}
+
+type Workloads = Record<string, (scene: Scene) => Promise<Measured>>;
+
 /** All workloads, in the order in which they run. */
 export const WORKLOADS = {
   async open({ engine, database }) {
     return timed(1, () => engine.open(database));
   },
 
-  async put(scene) {
-    const { engine } = scene;
-    const fresh = Array.from({ length: some(scene, PUTS) }, (_, i) => row(10_000_000 + i));
-    const measured = await timed(fresh.length, async () => {
-      for (const one of fresh) await engine.put("single", one);
-    });
-    await checkSingles(engine, fresh);
-    return measured;
-  },
+  put: (scene) => puts(scene, PUTS, 10_000_000),
 
   async inFlight(scene) {
     const { engine } = scene;
@@ -116,33 +156,27 @@ export const WORKLOADS = {
     return timed(rows.length, () => engine.bulk("bulk", rows));
   },
 
-  async get(scene) {
-    const { engine } = scene;
-    const wanted = keys(scene, some(scene, GETS));
-    let sum = 0;
-    const measured = await timed(wanted.length, async () => {
-      for (const id of wanted) sum += look((await engine.get("bulk", id))!);
-    });
-    expect("gets", sum, lookAll(wanted.map(row)));
-    return measured;
+  get: (scene) => gets(scene, some(scene, GETS)),
+
+  getMany: (scene) => getsOfMany(scene, some(scene, MANY)),
+
+  /** Opens it with a small cache. */
+  async openSmall({ engine, database }) {
+    return timed(1, () => engine.open(database, { cacheBytes: CACHE_BYTES }));
   },
 
-  async getMany(scene) {
-    const { engine } = scene;
-    const next = random(scene.seed + 1);
-    const { rows } = scene;
-    const wanted = Array.from({ length: some(scene, MANY) }, () => {
-      const ids = new Set<number>();
-      while (ids.size < Math.min(KEYS, rows.length)) ids.add(rows[next() % rows.length].id);
-      return [...ids];
-    });
-    let sum = 0;
-    const measured = await timed(wanted.length * KEYS, async () => {
-      for (const ids of wanted) sum += lookAll(await engine.getMany("bulk", ids));
-    });
-    expect("gets of many", sum, lookAll(wanted.flat().map(row)));
-    return measured;
+  /** Opens it so that each write waits for the device. */
+  async openStrict({ engine, database }) {
+    return timed(1, () => engine.open(database, { strict: true }));
   },
+
+  warmGet: (scene) => gets({ ...scene, seed: scene.seed + 100 }, some(scene, COLD / 10)),
+
+  coldGet: (scene) => gets(scene, some(scene, COLD)),
+
+  coldMany: (scene) => getsOfMany(scene, Math.ceil(some(scene, COLD) / KEYS)),
+
+  strict: (scene) => puts(scene, STRICT, 50_000_000),
 
   async scan({ engine, rows }) {
     let sum = 0;
@@ -222,7 +256,7 @@ export const WORKLOADS = {
   async remove({ engine, database }) {
     return timed(1, () => engine.remove(database));
   },
-} satisfies Record<string, (scene: Scene) => Promise<Measured>>;
+} satisfies Workloads;
 
 /** The name of a workload. */
 export type Workload = keyof typeof WORKLOADS;

@@ -58,7 +58,7 @@ export interface Glue {
   link(module: WebAssembly.Module): void;
   /** Sets the function that adds modules, before the first engine. */
   setLoader(load: (name: ModuleName) => Promise<void>): void;
-  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, folder: () => HostFolder | Promise<HostLogFolder | undefined>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, folder: () => HostFolder | HostLogFolder, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   /** A number that changes when the storage of this thread does something. */
   progress(): number;
   listInstances(): Promise<unknown>;

@@ -4,7 +4,7 @@
  */
 
 import type { HostFile, HostLogFolder } from "./folder.js";
-import { folderIn, LOGS, nameIn } from "./witness.js";
+import { folderIn, kept, LOGS, nameIn } from "./witness.js";
 
 /** An open file of the browser. TypeScript knows it in workers only. */
 interface AccessHandle {
@@ -41,10 +41,16 @@ function fileOf(handle: AccessHandle): HostFile {
   };
 }
 
-/** The folder of an instance's log; `undefined` where there are no files. */
-export async function openLogFolder(instance: string): Promise<HostLogFolder | undefined> {
-  const folder = await (await folderIn(LOGS))?.getDirectoryHandle(nameIn(instance), { create: true }).catch(() => undefined);
-  if (folder === undefined) return undefined;
+/** The folder of an instance's log. The browser is asked for it with the first call. */
+export function logFolder(instance: string): HostLogFolder {
+  let found: Promise<FileSystemDirectoryHandle> | undefined;
+  const find = async (): Promise<FileSystemDirectoryHandle> => {
+    const logs = await folderIn(LOGS);
+    const folder = await kept(logs, (logs) => logs?.getDirectoryHandle(nameIn(instance), { create: true }).catch(() => undefined));
+    if (folder === undefined) throw new Error("The log of the instance is in files of this origin, which cannot be reached here.");
+    return folder;
+  };
+  const folder = (): Promise<FileSystemDirectoryHandle> => (found ??= find());
   const open: AccessHandle[] = [];
   let released = false;
   const release = (): void => {
@@ -54,8 +60,8 @@ export async function openLogFolder(instance: string): Promise<HostLogFolder | u
   return {
     canOpen: canOpen(),
     async open(name) {
-      const file = await folder.getFileHandle(name, { create: true });
-      const handle = await (file as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }).createSyncAccessHandle();
+      const file = await (await folder()).getFileHandle(name, { create: true });
+      const handle = await kept(file as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }, (file) => file.createSyncAccessHandle());
       open.push(handle);
       // Before Chromium 108 it answers later, and the engine does not wait.
       if (released || typeof handle.getSize() !== "number") {
@@ -65,13 +71,13 @@ export async function openLogFolder(instance: string): Promise<HostLogFolder | u
       return fileOf(handle);
     },
     async peek(name) {
-      const file = await (await folder.getFileHandle(name)).getFile();
+      const file = await kept(await (await folder()).getFileHandle(name), (found) => found.getFile());
       return new Uint8Array(await file.arrayBuffer());
     },
-    remove: (name) => folder.removeEntry(name),
+    remove: async (name) => (await folder()).removeEntry(name),
     async list() {
       const names: string[] = [];
-      for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) names.push(name);
+      for await (const name of ((await folder()) as unknown as { keys(): AsyncIterable<string> }).keys()) names.push(name);
       return names;
     },
     // The browser keeps names by itself.

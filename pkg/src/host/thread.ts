@@ -11,7 +11,7 @@ import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
-import { keepsLogs, openLogFolder } from "./log-folder.js";
+import { keepsLogs, logFolder } from "./log-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
@@ -310,7 +310,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     /** The folder of its log. */
     let logs: HostLogFolder | undefined;
     const openFolder = shared
-      ? async () => (logs = await openLogFolder(options.name))
+      ? () => (logs = logFolder(options.name))
       : () => (folder = folders!.open(options));
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::storage::Durability;
 use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment};
-use crate::storage::files::device::Device;
+use crate::storage::files::device::{Device, Opens};
 use crate::storage::files::{FileStorage, LogInFiles};
 
 /// Keeps only data that was stored strictly. Browsers promise more than that: some write everything in order.
@@ -70,6 +70,7 @@ fn dies_at_any_call<S: Storage>(
     let options = Options { durability, ..tiny() };
     let open = |device: &Device, env: &SimEnv| open(device, env, &options);
     let mut device = Device::default();
+    device.set_opens(Opens::Later);
     let mut stored: BTreeMap<String, i64> = BTreeMap::new();
     let (mut next, mut segments) = (0, 0);
     for round in 0..150 {
@@ -169,6 +170,7 @@ fn with_a_log_in_files_an_engine_goes_on_after_failures() {
         let env = SimEnv::shuffled(NOW, seed);
         let random = |below: u64| env.random() % below;
         let (device, storage, gates) = (Device::default(), MemoryStorage::new(), Rc::new(Gates::default()));
+        device.set_opens(Opens::Later);
         let options = tiny();
         let open = |device: &Device| {
             let base = Hooked::new(storage.clone(), Rc::clone(&gates));

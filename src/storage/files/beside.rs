@@ -5,6 +5,9 @@
 //! So the files have the whole log behind the last leader's first record, and the storage has some records of it too. An
 //! opening reads both.
 //!
+//! A log that is in the storage alone stays there at first, because an opening must not wait for files. They are opened after
+//! the first record. The next record goes to both, and the fence names the files with it.
+//!
 //! # Who may write
 //! A write to a file checks nothing. So the leader writes, and then looks at its clock. If its fence was last seen in place
 //! more than [`PROOF_US`] ago, it looks at it again before it acknowledges. Who takes over raises the fence first. Then it
@@ -29,15 +32,16 @@ mod takeover;
 
 use super::folder::SharedFolder;
 use super::journal::Failure;
-use super::{RECORD_NS, TURN_BYTES, frame};
+use super::{TURN_BYTES, frame};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::{
     BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed, fenced,
 };
 use bytes::Bytes;
+use futures_util::future::select;
 use futures_util::lock::Mutex;
-use leader::{Lead, Leader, Note, Seen, Way, merged};
+use leader::{InStorage, Lead, Leader, Note, Seen, Way, merged};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -54,6 +58,8 @@ const CALLS: u64 = 16;
 /// If a call takes longer on average, the log is faster in the storage. In a private window of Chromium a call takes 120 to 600 us,
 /// because another process has the file, and a write twice that. In Firefox it takes 45 us, in other workers of Chromium 1 us.
 const SLOW_US: u64 = 70;
+/// A close waits so long for files that are being opened.
+const OPENING_MS: u32 = 1000;
 /// The pair of files that is used unless a frozen leader has it.
 const USUAL: u64 = 1;
 /// A close moves at most so many records to the storage.
@@ -80,6 +86,8 @@ struct Shared<S, D: SharedFolder> {
     lead: RefCell<Lead<D::File>>,
     /// Held by a commit.
     turn: Mutex<()>,
+    /// Held while the next files are opened.
+    opening: Mutex<()>,
     /// The open handles.
     handles: Cell<usize>,
     /// Whether an opening has read the log. Later loads find out what became of a commit.
@@ -139,6 +147,7 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
             turn_bytes,
             lead: RefCell::new(Lead::None(Seen::default())),
             turn: Mutex::new(()),
+            opening: Mutex::new(()),
             handles: Cell::new(1),
             was_loaded: Cell::new(false),
             broken: RefCell::default(),
@@ -146,16 +155,13 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
         Self { shared: Rc::new(shared), closed: Cell::new(false) }
     }
 
-    /// Whether its log is in files.
-    #[must_use]
-    pub fn is_in_files(&self) -> bool {
-        matches!(&*self.shared.lead.borrow(), Lead::Files(_))
+    /// What does not depend on the files.
+    fn storage(&self) -> Result<&S> {
+        if self.closed.get() { Err(closed()) } else { Ok(&self.shared.storage) }
     }
 
     fn shared(&self) -> Result<&Rc<Shared<S, D>>> {
-        if self.closed.get() {
-            return Err(closed());
-        }
+        self.storage()?;
         match &*self.shared.broken.borrow() {
             Some(error) => Err(error.clone()),
             None => Ok(&self.shared),
@@ -225,12 +231,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     async fn commit(self: &Rc<Self>, mut commit: Commit) -> Result<()> {
         self.lead_late().await?;
         let (number, next) = match self.begin_commit(&mut commit)? {
-            Way::Storage(None) => return self.storage.commit(commit).await,
-            Way::Storage(Some(number)) => {
-                self.storage.commit_behind(commit, number, None).await?;
-                self.lead.replace(Lead::Storage(None));
-                return Ok(());
-            }
+            Way::Storage(number) => return self.commit_to_storage(commit, number).await,
             Way::Files => return self.prove().await.map_err(undecided),
             Way::Both { number, next } => (number, next),
         };
@@ -248,6 +249,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             leader.next = None;
         }
         leader.owes &= !is_strict;
+        leader.is_firm |= is_strict;
         // It is stored. Without it here, an opening finds it in the storage.
         match leader.append(&logged) {
             Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
@@ -262,12 +264,40 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         Ok(())
     }
 
+    /// Makes a commit of a leader whose log is in the storage.
+    async fn commit_to_storage(self: &Rc<Self>, commit: Commit, number: Option<u64>) -> Result<()> {
+        let trimmed = commit.trim_log.clone();
+        let logged: Vec<_> = commit.log.iter().map(|(number, _)| *number).collect();
+        match number {
+            Some(number) => self.storage.commit_behind(commit, number, None).await?,
+            None => self.storage.commit(commit).await?,
+        }
+        let has_record = !logged.is_empty();
+        let opens = match &mut *self.lead.borrow_mut() {
+            Lead::Storage(lead) => {
+                lead.has_committed = true;
+                lead.note(logged, &trimmed);
+                lead.opens_files(has_record).then_some(lead.number)
+            }
+            _ => None,
+        };
+        if let Some(number) = opens {
+            self.open_next_files(number);
+        }
+        Ok(())
+    }
+
     /// Makes a commit in the files if it belongs there alone, and prepares any other for the storage.
     fn begin_commit(&self, commit: &mut Commit) -> Result<Way> {
         let mut lead = self.lead.borrow_mut();
+        if let Lead::Storage(now) = &mut *lead
+            && let Some(leader) = now.next_leader(commit)
+        {
+            *lead = Lead::Files(leader);
+        }
         let leader = match &mut *lead {
             Lead::Files(leader) => leader,
-            Lead::Storage(number) => return Ok(Way::Storage(*number)),
+            Lead::Storage(now) => return Ok(Way::Storage((!now.has_committed).then_some(now.number))),
             Lead::None(_) => return Ok(Way::Storage(None)),
         };
         leader.state.check(commit)?;
@@ -275,6 +305,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             return Err(fenced(format_args!("log record {} is there", number.0)));
         }
         let is_log = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
+        // Files that no fence names after a loss of power are not read.
+        let is_log = is_log && (leader.is_firm || commit.durability == Durability::Relaxed);
         if is_log && leader.next.is_none() && !leader.owes && !commit.log.is_empty() {
             leader.append(commit).map_err(|failure| self.failed(failure))?;
             if commit.durability == Durability::Strict {
@@ -290,7 +322,9 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         if leader.owes || commit.manifest.is_some() || !commit.trim_log.is_empty() || self.is_turn_due(leader) {
             commit.durability = Durability::Strict;
         }
-        Ok(Way::Both { number: leader.number, next: leader.next.clone() })
+        // Only the number of a record keeps out a leader whose log is in the storage.
+        let next = leader.next.clone().filter(|_| !commit.log.is_empty());
+        Ok(Way::Both { number: leader.number, next })
     }
 
     fn is_turn_due(&self, leader: &Leader<D::File>) -> bool {
@@ -319,7 +353,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     }
 
     /// Finds out whether this leader still leads, after a commit whose outcome nobody knows. Files that cannot be trusted are
-    /// read again.
+    /// read again. A leader without a commit follows another one that came in between.
     async fn verify(self: &Rc<Self>) -> Result<()> {
         let known = match &*self.lead.borrow() {
             Lead::Files(leader) => Some((leader.number, leader.next.clone())),
@@ -335,6 +369,15 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             } else {
                 fence.check(number)?;
             }
+        }
+        let unproven = match &*self.lead.borrow() {
+            Lead::Storage(InStorage { number, has_committed: false, .. }) => Some(*number),
+            _ => None,
+        };
+        if let Some(number) = unproven
+            && self.storage.fence().await?.number != number
+        {
+            self.lead().await?;
         }
         if self.broken.borrow().is_some() {
             // This closes the files.
@@ -368,6 +411,10 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 leader.owes |= leader.next.is_none() && numbers.iter().any(is_alone);
                 leader.stored.retain(|number| *number < from);
                 leader.stored.extend(numbers);
+            }
+            Lead::Storage(now) => {
+                now.stored.retain(|number| *number < from);
+                now.stored.extend(numbers);
             }
             Lead::None(Seen { lost: Some(error), .. }) => {
                 log::warn!("a salvage goes on without the files of the log: {error}");
@@ -448,7 +495,7 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
-        self.shared()?.storage.get_blocks(blocks).await
+        self.storage()?.get_blocks(blocks).await
     }
 
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
@@ -463,7 +510,7 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
     }
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
-        self.shared()?.storage.list_segments().await
+        self.storage()?.list_segments().await
     }
 
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
@@ -474,8 +521,8 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
         self.shared.storage.squeeze().await
     }
 
-    fn record_ns(&self) -> u64 {
-        if self.is_in_files() { RECORD_NS } else { self.shared.storage.record_ns() }
+    fn has_log_in_files(&self) -> bool {
+        matches!(&*self.shared.lead.borrow(), Lead::Files(_))
     }
 
     async fn close(&self) {
@@ -491,6 +538,8 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
         if shared.broken.borrow().is_none() {
             shared.leave().await;
         }
+        // Who opens files now gives them back. A browser that never answers must not hold up the close.
+        select(shared.opening.lock(), shared.env.sleep(OPENING_MS)).await;
         shared.storage.close().await;
         shared.folder.release();
     }

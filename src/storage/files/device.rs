@@ -2,6 +2,7 @@
 
 use super::folder::{File, Folder, SharedFolder};
 use crate::error::{Code, Error, Result};
+use crate::storage::faults::yield_once;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -33,6 +34,19 @@ struct Content {
     most: Option<usize>,
     /// What happens while a file tells its length.
     on_length: Option<Rc<dyn Fn()>>,
+    opens: Opens,
+}
+
+/// When a file is open that somebody opens.
+#[derive(Clone, Copy, Default)]
+pub enum Opens {
+    /// At once.
+    #[default]
+    AtOnce,
+    /// After others had a turn.
+    Later,
+    /// Never.
+    Never,
 }
 
 #[derive(Clone, Copy)]
@@ -176,6 +190,11 @@ impl Device {
         self.0.borrow_mut().on_length = Some(Rc::new(on_length));
     }
 
+    /// Sets when files are open.
+    pub fn set_opens(&self, opens: Opens) {
+        self.0.borrow_mut().opens = opens;
+    }
+
     /// Reads and writes take at most so many bytes at once.
     pub fn set_most(&self, most: usize) {
         self.0.borrow_mut().most = Some(most);
@@ -226,6 +245,12 @@ impl Folder for DeviceFolder {
     type File = DeviceFile;
 
     async fn open(&self, name: &str) -> Result<DeviceFile> {
+        let opens = self.device.0.borrow().opens;
+        match opens {
+            Opens::AtOnce => {}
+            Opens::Later => yield_once().await,
+            Opens::Never => std::future::pending().await,
+        }
         assert!(self.can_open, "{name} can only be looked at here");
         let mut content = self.device.0.borrow_mut();
         let file = if let Some(file) = content.names.get(name) {

@@ -44,7 +44,7 @@ pub trait Folder: 'static {
     /// Waits until the device has the names of all files that were opened before.
     fn flush_names(&self) -> Result<()>;
 
-    /// Gives the folder back. No call follows.
+    /// Gives the folder back. No call follows. A file that is being opened is closed as soon as it is open.
     fn release(&self);
 }
 

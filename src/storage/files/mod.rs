@@ -39,9 +39,6 @@ const SEGMENT: &str = "segment-";
 /// A turn of the journal begins when its commits have so many bytes, and as many as its state.
 const TURN_BYTES: u64 = 4 << 20;
 
-/// An opening reads one log record in about so long, ns: all records are in one file, which it reads at once.
-const RECORD_NS: u64 = 1_000;
-
 /// So many files of segments are open at most, beside those that are not flushed.
 const OPEN_FILES: usize = 64;
 
@@ -419,8 +416,8 @@ impl<D: Folder> Storage for FileStorage<D> {
         self.store()?.remove(segments).await
     }
 
-    fn record_ns(&self) -> u64 {
-        RECORD_NS
+    fn has_log_in_files(&self) -> bool {
+        true
     }
 
     async fn close(&self) {

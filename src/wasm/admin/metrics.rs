@@ -10,8 +10,6 @@ pub(in crate::wasm) struct Known<'a> {
     pub(in crate::wasm) kind: InstanceKind,
     /// The options with which the engine was opened.
     pub(in crate::wasm) options: &'a Options,
-    /// Whether the log of an instance in IndexedDB is in files.
-    pub(in crate::wasm) log_in_files: bool,
     pub(in crate::wasm) now: i64,
     /// The name of a tree's table.
     pub(in crate::wasm) table_of: &'a dyn Fn(u32) -> Option<&'a str>,
@@ -52,7 +50,7 @@ pub(in crate::wasm) fn metrics<'a>(engine: &'a engine::Metrics, known: &Known<'a
             Members::default()
                 .and("bytes", engine.log_bytes)
                 .and("records", engine.log_records)
-                .and("inFiles", known.log_in_files)
+                .and("inFiles", engine.log_in_files)
                 .end(),
         )
         .and(

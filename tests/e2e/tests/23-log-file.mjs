@@ -17,6 +17,12 @@ const prepare = () => {
       for (let id = from; id < from + count; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
       return (await db.metrics()).log;
     },
+    /** Puts rows until the log is in files, which are opened after the first record. Returns their number. */
+    async untilInFiles(from) {
+      let count = 0;
+      while (!(await db.metrics()).log.inFiles) await db.putRow({ tableName: "t", primaryKey: { id: from + count++ }, attributes: { text: H.noise(from, 60) } });
+      return count;
+    },
     async rows(name, options) {
       const db = (globalThis.db = await H.openSoon(name, options));
       let rows = 0;
@@ -44,19 +50,28 @@ for (const backend of BACKENDS) {
     const context = await startBrowser(t, { backend });
     const first = await openPage(t, context, server);
     await first.evaluate(prepare);
-    const log = await first.evaluate(() => F.fill("log", 0, 500));
-    assert.ok(log.inFiles && log.records > 400, JSON.stringify(log));
-    assert.ok(await first.evaluate(() => F.records("log")) < 20, "IndexedDB has the first record and those of changes of tables");
+    const opened = await first.evaluate(() => F.fill("log", 0, 1));
+    assert.equal(opened.inFiles, false, "an opening does not wait for files");
+    const { early, stored, log } = await first.evaluate(async () => {
+      const early = await F.untilInFiles(1);
+      await db.putRow({ tableName: "t", primaryKey: { id: 1 + early } });
+      const stored = await F.records("log");
+      for (let id = 2 + early; id < 500 + early; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
+      return { early, stored, log: (await db.metrics()).log };
+    });
+    assert.ok(log.inFiles && log.records > 490, JSON.stringify(log));
+    assert.equal(await first.evaluate(() => F.records("log")), stored, "IndexedDB has the first records only");
+    t.note(`${early} puts until the files were open`);
     assert.deepEqual(await first.evaluate(() => F.files("log")), ["1-0", "1-1"]);
     await engine.kill(context, first);
 
     const second = await openPage(t, context, server);
     await second.evaluate(prepare);
-    assert.deepEqual(await second.evaluate(() => F.rows("log")), { rows: 500, inFiles: true });
+    assert.deepEqual(await second.evaluate(() => F.rows("log")), { rows: 500 + early, inFiles: true });
     // A close leaves what every version opens.
     await second.evaluate(() => db.close());
     assert.deepEqual(await second.evaluate(async () => (await H.rawKeys("log", "manifest")).filter((id) => id > 1e9)), []);
-    assert.deepEqual(await second.evaluate(() => F.rows("log", { worker: false })), { rows: 500, inFiles: false });
+    assert.deepEqual(await second.evaluate(() => F.rows("log", { worker: false })), { rows: 500 + early, inFiles: false });
   }, { needs: ["files", "crash"] });
 }
 
@@ -67,12 +82,13 @@ test("Q: an engine in a page takes over the log of a worker that was killed, and
   for (const worker of [true, false, true, false]) {
     const page = await openPage(t, context, server);
     await page.evaluate(prepare);
-    if (rows > 0) assert.deepEqual(await page.evaluate((worker) => F.rows("turns", { worker }), worker), { rows, inFiles: worker });
-    await page.evaluate(async ([rows, worker]) => {
+    if (rows > 0) assert.equal((await page.evaluate((worker) => F.rows("turns", { worker }), worker)).rows, rows);
+    rows += await page.evaluate(async ([rows, worker]) => {
       if (rows > 0) await db.close();
       await F.fill("turns", rows, 300, { worker });
+      return 300 + (worker ? await F.untilInFiles(rows + 300) : 0);
     }, [rows, worker]);
-    rows += 300;
+    assert.equal(await page.evaluate(async () => (await db.metrics()).log.inFiles), worker);
     await engine.kill(context, page);
   }
 }, { needs: ["files", "crash"] });

@@ -4,13 +4,14 @@ import { deleteDB, type IDBPDatabase, openDB } from "idb";
 import type { BenchRow } from "../data.js";
 import { type Engine, SCAN_PAGE } from "../engine.js";
 
-const RELAXED = { durability: "relaxed" } as const;
 
 /** One object store a table, rows as objects, keys in them. */
 export async function start(): Promise<Engine> {
   let db: IDBPDatabase;
+  let options: IDBTransactionOptions = { durability: "relaxed" };
   const engine: Engine = {
-    async open(name) {
+    async open(name, { strict = false } = {}) {
+      options = { durability: strict ? "strict" : "relaxed" };
       db = await openDB(name, 1, {
         upgrade(fresh) {
           for (const table of ["bulk", "single", "indexed"]) {
@@ -26,11 +27,11 @@ export async function start(): Promise<Engine> {
     remove: (name) => deleteDB(name),
     async put(table, row) {
       // The same as `db.put`, with explicit durability.
-      const transaction = db.transaction(table, "readwrite", RELAXED);
+      const transaction = db.transaction(table, "readwrite", options);
       await Promise.all([transaction.store.put(row), transaction.done]);
     },
     async bulk(table, rows) {
-      const transaction = db.transaction(table, "readwrite", RELAXED);
+      const transaction = db.transaction(table, "readwrite", options);
       for (const row of rows) void transaction.store.put(row);
       await transaction.done;
     },

@@ -44,9 +44,9 @@ export async function start(): Promise<Engine> {
   let db: PGlite;
   let storage: Storage;
   return {
-    async open(name) {
+    async open(name, { strict = false } = {}) {
       storage = new Storage(name);
-      db = await PGlite.create({ fs: storage, relaxedDurability: true });
+      db = await PGlite.create({ fs: storage, relaxedDurability: !strict });
       const columns = "id integer PRIMARY KEY, name text, city text, note text, score double precision, count integer";
       for (const table of ["bulk", "single", "indexed"]) await db.exec(`CREATE TABLE IF NOT EXISTS ${table} (${columns})`);
       await db.exec("CREATE INDEX IF NOT EXISTS place ON indexed (city, count)");

@@ -51,13 +51,16 @@ export async function start(): Promise<Engine> {
   };
 
   return {
-    async open(name) {
+    async open(name, { cacheBytes, strict = false } = {}) {
       db = new pool.OpfsSAHPoolDb(`/${name}`);
       db.exec("PRAGMA locking_mode=exclusive; PRAGMA journal_mode=wal; PRAGMA synchronous=normal");
+      if (cacheBytes !== undefined) db.exec(`PRAGMA cache_size=-${cacheBytes >> 10}`);
       const mode = db.selectValue("PRAGMA journal_mode");
       if (mode !== "wal") throw new Error(`SQLite is in journal mode ${String(mode)}, not in wal`);
       // 1 is NORMAL.
       if (db.selectValue("PRAGMA synchronous") !== 1) throw new Error("SQLite is not in synchronous=normal");
+      // It flushes its log after each transaction then.
+      if (strict) db.exec("PRAGMA synchronous=full");
       for (const table of ["bulk", "single", "indexed"]) {
         db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, name TEXT, city TEXT, note TEXT, score REAL, count INTEGER)`);
       }

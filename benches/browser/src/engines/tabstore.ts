@@ -1,16 +1,17 @@
-/** This package, with its engine in the thread that measures, on IndexedDB. */
+/** This package. */
 
-import { col, type Database, deleteInstance, open } from "tabstore";
+import { col, type Database, deleteInstance, open, type OpenOptions } from "tabstore";
 import type { BenchRow } from "../data.js";
 import type { Engine, Table } from "../engine.js";
 
-/** The interface on a database whose engine runs here, or in a worker of its own. */
-export function tabstore(worker: boolean): Engine & { database(): Database } {
+/** The interface on a database whose engine runs here, or in a worker of its own; in IndexedDB unless told. */
+export function tabstore(worker: boolean, place: OpenOptions = { storage: "indexeddb" }): Engine & { database(): Database } {
   let db: Database;
   return {
     database: () => db,
-    async open(name) {
-      db = await open(name, { worker, storage: "indexeddb" });
+    async open(name, { cacheBytes, strict = false } = {}) {
+      const more = cacheBytes === undefined ? {} : { cacheBytes };
+      db = await open(name, { worker, ...place, durability: strict ? "strict" : "relaxed", ...more });
       if ((await db.listTable()).length === 0) {
         for (const tableName of ["bulk", "single"]) await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }] });
         await db.createTable({

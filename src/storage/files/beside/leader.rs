@@ -8,6 +8,7 @@ use crate::storage::files::state::{Change, State};
 use crate::storage::files::{frame, records, replay};
 use crate::storage::{Commit, Fence, LogNumber};
 use bytes::Bytes;
+use std::mem;
 
 /// Where the log is: the note of a [`Fence`].
 ///
@@ -50,8 +51,65 @@ pub(super) enum Lead<F> {
     None(Seen),
     /// The log is in these files.
     Files(Box<Leader<F>>),
-    /// The log is in the storage. The first commit depends on the fence with this number; log numbers keep others out then.
-    Storage(Option<u64>),
+    /// The log is in the storage.
+    Storage(InStorage<F>),
+}
+
+/// A leader whose log is in the storage.
+pub(super) struct InStorage<F> {
+    /// The number of the fence.
+    pub(super) number: u64,
+    /// Whether its first commit is done, which depends on the fence. Log numbers keep others out then.
+    pub(super) has_committed: bool,
+    /// Log records that the storage has, as far as they were read or written.
+    pub(super) stored: Vec<LogNumber>,
+    /// The files in which the log goes on.
+    pub(super) files: NextFiles<F>,
+}
+
+/// How far the files are in which a log goes on that is in the storage.
+pub(super) enum NextFiles<F> {
+    /// There are none.
+    None,
+    /// They are opened after the first record.
+    Wanted,
+    /// They are being opened.
+    Opening,
+    /// The next record goes there.
+    Ready(Box<Leader<F>>),
+}
+
+impl<F> InStorage<F> {
+    pub(super) fn new(number: u64, files: NextFiles<F>) -> Self {
+        Self { number, has_committed: false, stored: Vec::new(), files }
+    }
+
+    /// Notes which records were stored and trimmed, if that is needed later.
+    pub(super) fn note(&mut self, logged: Vec<LogNumber>, trimmed: &[LogNumber]) {
+        if !matches!(self.files, NextFiles::None) {
+            self.stored.retain(|number| !trimmed.contains(number));
+            self.stored.extend(logged);
+        }
+    }
+
+    /// Whether the caller has to open files now.
+    pub(super) fn opens_files(&mut self, has_record: bool) -> bool {
+        let opens = has_record && matches!(self.files, NextFiles::Wanted);
+        if opens {
+            self.files = NextFiles::Opening;
+        }
+        opens
+    }
+
+    /// The leader in files that goes on with this commit, if they are ready and it has a record.
+    pub(super) fn next_leader(&mut self, commit: &Commit) -> Option<Box<Leader<F>>> {
+        if commit.log.is_empty() || !matches!(self.files, NextFiles::Ready(_)) {
+            return None;
+        }
+        let NextFiles::Ready(mut leader) = mem::replace(&mut self.files, NextFiles::None) else { return None };
+        leader.stored = mem::take(&mut self.stored);
+        Some(leader)
+    }
 }
 
 /// What the files had when they were looked at.
@@ -82,13 +140,15 @@ pub(super) struct Leader<F> {
     pub(super) note: Note,
     /// The number of the fence.
     pub(super) number: u64,
-    /// The fence that its next commit to the storage has to set.
+    /// The fence that its next commit with a record has to set.
     pub(super) next: Option<Fence>,
     /// Log records that the storage has, as far as they were read or written.
     pub(super) stored: Vec<LogNumber>,
     /// Whether the storage has a record that the files do not have. A loss of power may take it as long as no later commit to
     /// the storage was strict.
     pub(super) owes: bool,
+    /// Whether the device has the fence that names these files.
+    pub(super) is_firm: bool,
     /// When the fence was last known to be in place, in ticks of [`Env`].
     pub(super) proven_us: u64,
 }
@@ -124,6 +184,11 @@ pub(super) fn open_log<F: File>(files: [F; 2], salvages: bool) -> Result<(Journa
 }
 
 impl<F: File> Leader<F> {
+    /// A leader that goes on behind the fence with this number.
+    pub(super) fn new(journal: Journal<F>, state: State, note: Note, number: u64, proven_us: u64) -> Self {
+        Self { journal, state, note, number, next: None, stored: Vec::new(), owes: false, is_firm: false, proven_us }
+    }
+
     pub(super) fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         records(&self.journal, &self.state, from)
     }

@@ -1,6 +1,6 @@
 //! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
 
-use super::leader::{Lead, Leader, Note, Seen, lost, open_log};
+use super::leader::{InStorage, Lead, Leader, NextFiles, Note, Seen, lost, open_log};
 use super::{ATTEMPTS, CALLS, FIRST_PAUSE, PATIENCE_US, SLOW_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
 use crate::storage::files::folder::{File as _, Image, SharedFolder};
@@ -19,15 +19,10 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             (self.check)().await?;
             let old = self.storage.fence().await?;
             let taken = match Note::of(&old)? {
-                None if self.folder.can_open() => match self.begin(&old, State::default(), &[]).await {
-                    Ok(leader) => Ok(Lead::Files(leader)),
-                    // Files may be slow here, and a full disk has no room for them. The storage has a reserve.
-                    Err(error) => {
-                        log::info!("the log stays in the storage: {error}");
-                        Ok(Lead::Storage(Some(old.number)))
-                    }
-                },
-                None => Ok(Lead::Storage(Some(old.number))),
+                None => {
+                    let files = if self.folder.can_open() { NextFiles::Wanted } else { NextFiles::None };
+                    Ok(Lead::Storage(InStorage::new(old.number, files)))
+                }
                 Some(note) => self.follow(&old, note).await,
             };
             match taken {
@@ -39,6 +34,30 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             }
         }
         Err(fenced("other tabs keep taking over the log"))
+    }
+
+    /// Opens the files in which the log of this leader goes on. An opening does not wait for that.
+    pub(super) fn open_next_files(self: &Rc<Self>, number: u64) {
+        let shared = Rc::downgrade(self);
+        self.env.spawn(Box::pin(async move {
+            let Some(shared) = shared.upgrade() else { return };
+            let _opening = shared.opening.lock().await;
+            if !matches!(&*shared.lead.borrow(), Lead::Storage(InStorage { files: NextFiles::Opening, .. })) {
+                return;
+            }
+            let old = Fence { number, note: Bytes::new() };
+            let begun = shared.begin(&old, State::default(), &[]).await;
+            if let Lead::Storage(lead) = &mut *shared.lead.borrow_mut() {
+                lead.files = match begun {
+                    Ok(leader) => NextFiles::Ready(leader),
+                    // Files may be slow here, and a full disk has no room for them. The storage has a reserve.
+                    Err(error) => {
+                        log::info!("the log stays in the storage: {error}");
+                        NextFiles::None
+                    }
+                };
+            }
+        }));
     }
 
     /// Begins a pair of files with these records.
@@ -63,8 +82,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         journal.turn(&mut frame).map_err(|failure| failure.error)?;
         self.folder.flush_names()?;
         let next = Fence { number: old.number + 1, note: note.encode() };
-        let (number, proven_us, stored) = (old.number, before_us, Vec::new());
-        Ok(Box::new(Leader { journal, state, note, number, next: Some(next), stored, owes: false, proven_us }))
+        Ok(Box::new(Leader { next: Some(next), ..Leader::new(journal, state, note, old.number, before_us) }))
     }
 
     /// Whether the calls of a file are slow.
@@ -117,17 +135,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 self.forget_others(note, names);
                 let now_open = Note { is_closed: false, ..note };
                 let next = note.is_closed.then(|| Fence { number: raised.number, note: now_open.encode() });
-                let (number, proven_us, stored) = (raised.number, before_us, Vec::new());
-                return Ok(Lead::Files(Box::new(Leader {
-                    journal,
-                    state,
-                    note: now_open,
-                    number,
-                    next,
-                    stored,
-                    owes: false,
-                    proven_us,
-                })));
+                let leader = Leader::new(journal, state, now_open, raised.number, before_us);
+                return Ok(Lead::Files(Box::new(Leader { next, ..leader })));
             }
             if waited() {
                 break;
@@ -148,12 +157,13 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 let strict = Commit { durability: Durability::Strict, ..Commit::default() };
                 self.storage.commit_behind(strict, raised.number, Some(&next)).await?;
                 leader.number = next.number;
+                leader.is_firm = true;
             }
             self.forget_others(leader.note, names);
             return Ok(Lead::Files(leader));
         }
         self.give_to_storage(raised.number, log).await?;
-        Ok(Lead::Storage(Some(raised.number)))
+        Ok(Lead::Storage(InStorage::new(raised.number, NextFiles::None)))
     }
 
     /// Opens the files of a pair; `None` while another leader has them.
