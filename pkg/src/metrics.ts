@@ -67,7 +67,7 @@ export interface Metrics {
   /**
    * The log that protects them. `inFiles` tells whether the next record goes to a file. With the storage "indexeddb" that is so
    * where it is faster and can be done: in a worker of Chromium, but not in a private window, from some milliseconds after the
-   * first write on.
+   * opening on.
    */
   readonly log: { readonly bytes: number; readonly records: number; readonly inFiles: boolean };
   /** All segments; `garbage` are the bytes in them that nothing uses any more, estimated. */

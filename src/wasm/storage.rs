@@ -27,41 +27,43 @@ impl AnyStorage {
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
+/// [`Storage::has_log_in_files`]. It stays in the core: what gives a constant is one function with others that do.
+pub trait LogPlace {
+    /// Whether the log is in files now.
+    fn has_log_in_files(&self) -> bool;
+}
+
+impl<S: Storage> LogPlace for S {
+    fn has_log_in_files(&self) -> bool {
+        Storage::has_log_in_files(self)
+    }
+}
+
 /// The calls with boxed futures, for the rarer storages, whose modules make the boxes.
 macro_rules! calls {
     ($($call:ident ( $($argument:ident : $kind:ty),* ) -> $answer:ty;)*) => {
         /// A [`Storage`] whose calls give boxed futures.
         #[expect(missing_docs, reason = "the calls of Storage")]
-        pub trait BoxedStorage {
+        pub trait BoxedStorage: LogPlace {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer>;)*
-            fn has_log_in_files(&self) -> bool;
         }
 
         impl BoxedStorage for MemoryStorage {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn has_log_in_files(&self) -> bool {
-                Storage::has_log_in_files(self)
-            }
         }
 
         impl BoxedStorage for LogInFiles<IdbStorage, FilesOfHost> {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn has_log_in_files(&self) -> bool {
-                Storage::has_log_in_files(self)
-            }
         }
 
         impl BoxedStorage for FileStorage<FilesOfHost> {
             $(fn $call<'a>(&'a self, $($argument: $kind),*) -> Boxed<'a, $answer> {
                 Box::pin(Storage::$call(self, $($argument),*))
             })*
-            fn has_log_in_files(&self) -> bool {
-                Storage::has_log_in_files(self)
-            }
         }
     };
 }
@@ -124,7 +126,7 @@ impl Storage for AnyStorage {
 
     fn has_log_in_files(&self) -> bool {
         match self {
-            Self::Idb(storage) => storage.has_log_in_files(),
+            Self::Idb(storage) => Storage::has_log_in_files(storage),
             Self::Other(storage) => storage.has_log_in_files(),
         }
     }

@@ -41,7 +41,7 @@ use crate::storage::{
 use bytes::Bytes;
 use futures_util::future::select;
 use futures_util::lock::Mutex;
-use leader::{InStorage, Lead, Leader, Note, Seen, Way, merged};
+use leader::{InStorage, Lead, Leader, NextFiles, Note, Seen, Way, merged};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -112,16 +112,7 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
     /// As for [`LogInFiles::open`].
     pub async fn open_with(storage: S, folder: D, env: Rc<dyn Env>, check: Check, turn_bytes: u64) -> Result<Self> {
         let this = Self::new(storage, folder, env, check, turn_bytes);
-        match this.shared.lead().await {
-            Err(error) if error.code() == Code::QuotaExceeded => {
-                let seen = this.shared.look(false).await?;
-                this.shared.lead.replace(Lead::None(seen));
-            }
-            Err(error) if error.code() == Code::Corrupt => {
-                this.shared.lead.replace(Lead::None(Seen { lost: Some(error), ..Seen::default() }));
-            }
-            taken => taken?,
-        }
+        this.shared.lead_or_look().await?;
         Ok(this)
     }
 
@@ -249,7 +240,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             leader.next = None;
         }
         leader.owes &= !is_strict;
-        leader.is_firm |= is_strict;
+        leader.is_firm |= is_strict && leader.next.is_none();
         // It is stored. Without it here, an opening finds it in the storage.
         match leader.append(&logged) {
             Err(Failure { error, doubtful: true }) => drop(self.break_off(error)),
@@ -353,8 +344,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     }
 
     /// Finds out whether this leader still leads, after a commit whose outcome nobody knows. Files that cannot be trusted are
-    /// read again. A leader without a commit follows another one that came in between.
-    async fn verify(self: &Rc<Self>) -> Result<()> {
+    /// read again. A leader without a commit follows another one that came in between; it says whether it has.
+    async fn verify(self: &Rc<Self>) -> Result<bool> {
         let known = match &*self.lead.borrow() {
             Lead::Files(leader) => Some((leader.number, leader.next.clone())),
             _ => None,
@@ -374,10 +365,12 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             Lead::Storage(InStorage { number, has_committed: false, .. }) => Some(*number),
             _ => None,
         };
-        if let Some(number) = unproven
-            && self.storage.fence().await?.number != number
-        {
-            self.lead().await?;
+        let follows = match unproven {
+            Some(number) => self.storage.fence().await?.number != number,
+            None => false,
+        };
+        if follows {
+            self.lead_or_look().await?;
         }
         if self.broken.borrow().is_some() {
             // This closes the files.
@@ -385,7 +378,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             self.lead().await?;
             self.broken.replace(None);
         }
-        Ok(())
+        Ok(follows)
     }
 
     /// The records in files from a number on.
@@ -412,7 +405,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 leader.stored.retain(|number| *number < from);
                 leader.stored.extend(numbers);
             }
-            Lead::Storage(now) => {
+            Lead::Storage(now) if !matches!(now.files, NextFiles::None) => {
                 now.stored.retain(|number| *number < from);
                 now.stored.extend(numbers);
             }
@@ -429,7 +422,15 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
 
     /// Moves the log to the storage, or says that it is closed.
     async fn leave(&self) {
-        let Lead::Files(mut leader) = self.lead.replace(Lead::None(Seen::default())) else { return };
+        let mut leader = match self.lead.replace(Lead::None(Seen::default())) {
+            Lead::Files(leader) => leader,
+            Lead::Storage(InStorage { files: NextFiles::Ready(leader), .. }) => {
+                let note = leader.note;
+                drop(leader);
+                return self.forget(note).await;
+            }
+            _ => return,
+        };
         let (number, note) = (leader.number, leader.note);
         // No fence names its files yet.
         let is_unknown = leader.next.as_ref().is_some_and(|next| next.number > number);
@@ -446,10 +447,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         }
         // This closes the files.
         drop(leader);
-        if is_moved && note.pair != USUAL {
-            for name in note.names() {
-                let _ = self.folder.remove(&name).await;
-            }
+        if is_moved || is_unknown {
+            self.forget(note).await;
         }
     }
 }
@@ -460,10 +459,10 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
             return Err(closed());
         }
         let shared = &self.shared;
-        let is_opening = !shared.was_loaded.replace(true);
+        let mut is_opening = !shared.was_loaded.replace(true);
         if !is_opening {
             let _turn = shared.turn.lock().await;
-            shared.verify().await?;
+            is_opening = shared.verify().await?;
         }
         let shared = self.shared()?;
         let start = Cell::new(LogNumber(0));

@@ -86,10 +86,13 @@ impl<F> InStorage<F> {
 
     /// Notes which records were stored and trimmed, if that is needed later.
     pub(super) fn note(&mut self, logged: Vec<LogNumber>, trimmed: &[LogNumber]) {
-        if !matches!(self.files, NextFiles::None) {
-            self.stored.retain(|number| !trimmed.contains(number));
-            self.stored.extend(logged);
+        if matches!(self.files, NextFiles::None) {
+            return;
         }
+        if !trimmed.is_empty() {
+            self.stored.retain(|number| !trimmed.contains(number));
+        }
+        self.stored.extend(logged);
     }
 
     /// Whether the caller has to open files now.

@@ -69,6 +69,14 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     ) -> Result<Box<Leader<D::File>>> {
         let before_us = self.env.ticks_us();
         let (note, files) = self.free_pair().await?;
+        // Whoever leads now may have named these files, ended, and left what was acknowledged there. Nobody can name them from
+        // now on.
+        let fence = self.storage.fence().await?;
+        if fence != *old {
+            drop(files);
+            self.forget(note).await;
+            return Err(fenced(format_args!("the fence is at {}", fence.number)));
+        }
         if self.is_slow(&files[0])? {
             return Err(Error::new(Code::Unavailable, "files are slow here"));
         }
@@ -229,6 +237,27 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         log.retain(|(number, _)| stored.binary_search_by_key(number, |(other, _)| *other).is_err());
         let commit = Commit { log, durability: Durability::Strict, ..Commit::default() };
         self.storage.commit_behind(commit, number, Some(&Fence { number, note: Bytes::new() })).await
+    }
+
+    /// Deletes the files of a pair that is named nowhere. The usual pair stays.
+    pub(super) async fn forget(&self, note: Note) {
+        if note.pair != USUAL {
+            for name in note.names() {
+                // Its folder may be gone.
+                let _ = self.folder.remove(&name).await;
+            }
+        }
+    }
+
+    /// Takes the lead. With a full disk, or damaged files, it only looks at the log.
+    pub(super) async fn lead_or_look(self: &Rc<Self>) -> Result<()> {
+        let seen = match self.lead().await {
+            Err(error) if error.code() == Code::QuotaExceeded => self.look(false).await?,
+            Err(error) if error.code() == Code::Corrupt => Seen { lost: Some(error), ..Seen::default() },
+            taken => return taken,
+        };
+        self.lead.replace(Lead::None(seen));
+        Ok(())
     }
 
     /// Deletes the files of other pairs, among those that were there before. The usual pair stays.

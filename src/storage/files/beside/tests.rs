@@ -309,6 +309,22 @@ fn a_leader_that_was_replaced_before_its_files_are_named_is_kept_out() {
     }
 }
 
+/// A leader that freezes while it opens files wakes when the next one has named, filled and left the same files.
+#[test]
+fn a_leader_that_wakes_leaves_files_alone_that_were_named_meanwhile() {
+    let origin = Origin { runs_tasks: false, ..Origin::new(26) };
+    let frozen = origin.open().unwrap();
+    run(frozen.commit(append(1, 100))).unwrap();
+    let next = Origin { runs_tasks: true, ..origin.clone() }.open().unwrap();
+    (2..=6).for_each(|number| run(next.commit(append(number, 100))).unwrap());
+    assert_eq!(numbers(&origin.storage), [1, 2, 3]);
+    drop(next);
+    origin.world.run_until_idle();
+    assert_eq!(run(frozen.commit(append(2, 77))).unwrap_err().code(), Code::Fenced);
+    run(frozen.close());
+    assert_eq!(numbers(&origin.open().unwrap()), [1, 2, 3, 4, 5, 6]);
+}
+
 /// A close waits for files that are being opened, and gives them back.
 #[test]
 fn a_close_waits_for_files_that_are_being_opened() {
