@@ -447,7 +447,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         }
         // This closes the files.
         drop(leader);
-        if is_moved || is_unknown {
+        // If it is not known whether the fence names them, they stay.
+        if is_moved {
             self.forget(note).await;
         }
     }
