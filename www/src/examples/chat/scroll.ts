@@ -22,7 +22,7 @@ interface Scroll {
 }
 
 /**
- * Follows a list of messages. At first it shows the line above those that are new, or the end.
+ * Follows a list of messages. At first it shows the line above those that are new, and the end if there is room for both.
  *
  * @param near is called when an edge comes near, so that more messages can be read.
  */
@@ -47,7 +47,9 @@ export function useScroll(history: History, near: (edge: "older" | "newer") => v
       element.scrollTop = 0;
       startIsNext.current = false;
     } else if (before === null && line !== null) {
-      element.scrollTop = line.offsetTop - element.clientHeight / 4;
+      // All that is new may fit below the line.
+      const end = element.scrollHeight - element.clientHeight;
+      element.scrollTop = line.offsetTop > end ? end : line.offsetTop - element.clientHeight / 4;
       sticks.current = false;
     } else if (sticks.current) {
       element.scrollTop = element.scrollHeight;
