@@ -27,7 +27,7 @@ impl AnyStorage {
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// [`Storage::has_log_in_files`]. It stays in the core: what gives a constant is one function with others that do.
+/// [`Storage::has_log_in_files`] of any storage.
 pub trait LogPlace {
     /// Whether the log is in files now.
     fn has_log_in_files(&self) -> bool;

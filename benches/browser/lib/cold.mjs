@@ -1,7 +1,7 @@
 // Reads of a table much larger than the cache, and puts that wait for the device; each sample in a browser of its own.
 
 import { Browser } from "./browser.mjs";
-import { machineOf } from "./compare.mjs";
+import { machineOf, rotate } from "./compare.mjs";
 import { columns, figure, markdown, median, say, times } from "./statistics.mjs";
 import { ENGINES } from "./table.mjs";
 
@@ -45,14 +45,11 @@ async function sample(server, wanted, engine, round) {
   }
 }
 
-/** Every round has another order. */
-const inTurn = (list, round) => list.map((_, i) => list[(i + round) % list.length]);
-
 /** The table of all databases beside ours, without the samples of a slow machine, which it names. */
 export async function cold(server, wanted) {
   const engines = wanted.engines.filter((name) => WRITERS.has(name));
   const samples = [];
-  for (let round = 0; round < wanted.rounds; round++) for (const engine of inTurn(engines, round)) samples.push(await sample(server, wanted, engine, round));
+  for (let round = 0; round < wanted.rounds; round++) for (const engine of rotate(engines, round)) samples.push(await sample(server, wanted, engine, round));
   say("");
   const fastest = Math.min(...samples.map(({ probe }) => probe.cpu));
   const isDiscarded = ({ probe }) => probe.cpu > fastest * MOST;

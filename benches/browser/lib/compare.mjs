@@ -20,7 +20,8 @@ const impossible = (engine, workload) => (engine === "localforage" && workload =
 const MILLISECONDS = new Set(["open", "reopen", "reopenPuts"]);
 
 const perOperation = ({ ms, operations }) => (ms * 1000) / operations;
-const rotate = (list, by) => list.map((_, i) => list[(i + by) % list.length]);
+/** The same list, beginning elsewhere. */
+export const rotate = (list, by) => list.map((_, i) => list[(i + by) % list.length]);
 /** Every other round runs in reverse, so that no database always follows the same one. */
 const inTurn = (list, round) => rotate(round % 2 === 0 ? list : list.toReversed(), round);
 /** The pause before each measurement, in ms. Some databases answer before all is stored, and store it in the time of the next. */

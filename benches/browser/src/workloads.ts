@@ -36,10 +36,10 @@ const KEYS = 100;
 const REOPENINGS = 5;
 /** Gets of a table that is larger than the cache. */
 const COLD = 3_000;
+/** That cache. */
+const CACHE_BYTES = 4 << 20;
 /** Puts that wait for the device. */
 const STRICT = 300;
-/** Such a cache. */
-export const CACHE_BYTES = 4 << 20;
 /** One row in a hundred has a smaller count. */
 const FEW = 10_000;
 

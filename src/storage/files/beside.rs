@@ -233,8 +233,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         let mut lead = self.lead.borrow_mut();
         let Lead::Files(leader) = &mut *lead else { return Ok(()) };
         leader.proven_us = before_us;
-        leader.stored.retain(|number| !logged.trim_log.contains(number));
-        leader.stored.extend(logged.log.iter().map(|(number, _)| *number));
+        leader.stored.change(logged.log.iter().map(|(number, _)| *number), &logged.trim_log);
         if let Some(next) = next {
             leader.number = next.number;
             leader.next = None;
@@ -292,7 +291,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             Lead::None(_) => return Ok(Way::Storage(None)),
         };
         leader.state.check(commit)?;
-        if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.contains(number)) {
+        if let Some((number, _)) = commit.log.iter().find(|(number, _)| leader.stored.has(*number)) {
             return Err(fenced(format_args!("log record {} is there", number.0)));
         }
         let is_log = commit.manifest.is_none() && commit.drop_segments.is_empty() && commit.trim_log.is_empty();
@@ -402,12 +401,10 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                     leader.state.log_from(*number).first().is_none_or(|place| place.number != *number)
                 };
                 leader.owes |= leader.next.is_none() && numbers.iter().any(is_alone);
-                leader.stored.retain(|number| *number < from);
-                leader.stored.extend(numbers);
+                leader.stored.set_from(from, numbers);
             }
             Lead::Storage(now) if !matches!(now.files, NextFiles::None) => {
-                now.stored.retain(|number| *number < from);
-                now.stored.extend(numbers);
+                now.stored.set_from(from, numbers);
             }
             Lead::None(Seen { lost: Some(error), .. }) => {
                 log::warn!("a salvage goes on without the files of the log: {error}");

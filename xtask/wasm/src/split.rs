@@ -187,7 +187,13 @@ struct Functions {
     calls: Vec<Vec<Place>>,
     /// The functions that JavaScript or the table reach.
     roots: HashSet<Place>,
+    /// Those of them that are never gates. The compiler makes one function of equal ones, and names it after any of them. The
+    /// table does not tell who else calls it.
+    small: HashSet<Place>,
 }
+
+/// A function in the table with at most so many instructions and no call may be several functions in one.
+const SMALL: u64 = 4;
 
 /// A module to be written.
 struct Part {
@@ -316,20 +322,26 @@ impl Functions {
     fn of(module: &Module) -> Self {
         let ids: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
         let places: HashMap<FunctionId, Place> = ids.iter().enumerate().map(|(place, &id)| (id, place)).collect();
-        let calls = ids.iter().map(|&id| called(module, id).iter().map(|id| places[id]).collect()).collect();
-        let roots = roots(module).iter().map(|id| places[id]).collect();
+        let calls: Vec<Vec<Place>> =
+            ids.iter().map(|&id| called(module, id).iter().map(|id| places[id]).collect()).collect();
+        let roots: HashSet<Place> = roots(module).iter().map(|id| places[id]).collect();
         let names = ids.iter().map(|&id| module.funcs.get(id).name.clone()).collect();
-        Self { ids, names, calls, roots }
+        let is_small = |place: &Place| match &module.funcs.get(ids[*place]).kind {
+            FunctionKind::Local(function) => calls[*place].is_empty() && function.size() <= SMALL,
+            _ => false,
+        };
+        let small = roots.iter().copied().filter(is_small).collect();
+        Self { ids, names, calls, roots, small }
     }
 
-    /// The functions that gates name. Each gate has to name one.
+    /// The functions that gates name, without the small ones. Each gate has to name one.
     fn behind(&self, gates: &[&str]) -> Result<HashSet<Place>> {
         let mut behind = HashSet::new();
         for gate in gates {
             let before = behind.len();
             let named =
                 self.names.iter().enumerate().filter(|(_, name)| name.as_ref().is_some_and(|name| is_gate(name, gate)));
-            behind.extend(named.map(|(place, _)| place));
+            behind.extend(named.map(|(place, _)| place).filter(|place| !self.small.contains(place)));
             ensure!(behind.len() > before, "no function is called {gate}: it was renamed, or inlined into its callers");
         }
         Ok(behind)
@@ -493,7 +505,7 @@ mod tests {
         // An export 0 calls 1 and the gate 2; the gate calls 3, and 4, which 1 calls too.
         let calls = vec![vec![1, 2], vec![4], vec![3, 4], vec![], vec![]];
         let names = (0..5).map(|place| Some(format!("f{place}"))).collect();
-        let functions = Functions { ids: Vec::new(), names, calls, roots: HashSet::from([0]) };
+        let functions = Functions { ids: Vec::new(), names, calls, roots: HashSet::from([0]), small: HashSet::new() };
         let gates = functions.behind(&["f2"]).unwrap();
         let core = functions.reached(vec![0], &gates);
         assert_eq!(core, HashSet::from([0, 1, 4]));
@@ -502,6 +514,29 @@ mod tests {
         functions.check_callers(&core, &gates, &[]).unwrap();
         functions.check_callers(&core, &gates, &["f1", "f0"]).unwrap();
         assert!(functions.check_callers(&core, &gates, &["f1"]).is_err(), "another caller");
+    }
+
+    #[test]
+    fn a_small_function_in_the_table_is_no_gate() {
+        let mut module = Module::default();
+        let mut made = |instructions: usize| {
+            let mut builder = FunctionBuilder::new(&mut module.types, &[], &[walrus::ValType::I32]);
+            let mut body = builder.func_body();
+            body.i32_const(1);
+            for _ in 1..instructions {
+                body.i32_const(1).binop(walrus::ir::BinaryOp::I32Add);
+            }
+            let id = builder.finish(Vec::new(), &mut module.funcs);
+            module.funcs.get_mut(id).name = Some(format!("f{instructions}"));
+            id
+        };
+        let (small, large) = (made(1), made(4));
+        let table = module.tables.add_local(false, 2, None, walrus::RefType::FUNCREF);
+        let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(0)) };
+        module.elements.add(kind, ElementItems::Functions(vec![small, large]));
+        let functions = Functions::of(&module);
+        assert_eq!(functions.behind(&["f*"]).unwrap(), HashSet::from([1]), "the large one");
+        assert!(functions.behind(&["f1"]).is_err());
     }
 
     /// The file of a path of the crate, and the segments behind it: names that the file declares or implements.

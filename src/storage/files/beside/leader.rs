@@ -61,10 +61,33 @@ pub(super) struct InStorage<F> {
     pub(super) number: u64,
     /// Whether its first commit is done, which depends on the fence. Log numbers keep others out then.
     pub(super) has_committed: bool,
-    /// Log records that the storage has, as far as they were read or written.
-    pub(super) stored: Vec<LogNumber>,
+    pub(super) stored: Stored,
     /// The files in which the log goes on.
     pub(super) files: NextFiles<F>,
+}
+
+/// Log records that the storage has, as far as they were read or written.
+#[derive(Default)]
+pub(super) struct Stored(Vec<LogNumber>);
+
+impl Stored {
+    pub(super) fn has(&self, number: LogNumber) -> bool {
+        self.0.contains(&number)
+    }
+
+    /// A commit has stored and trimmed these.
+    pub(super) fn change(&mut self, logged: impl IntoIterator<Item = LogNumber>, trimmed: &[LogNumber]) {
+        if !trimmed.is_empty() {
+            self.0.retain(|number| !trimmed.contains(number));
+        }
+        self.0.extend(logged);
+    }
+
+    /// From a number on, these were read.
+    pub(super) fn set_from(&mut self, from: LogNumber, numbers: Vec<LogNumber>) {
+        self.0.retain(|number| *number < from);
+        self.0.extend(numbers);
+    }
 }
 
 /// How far the files are in which a log goes on that is in the storage.
@@ -81,7 +104,7 @@ pub(super) enum NextFiles<F> {
 
 impl<F> InStorage<F> {
     pub(super) fn new(number: u64, files: NextFiles<F>) -> Self {
-        Self { number, has_committed: false, stored: Vec::new(), files }
+        Self { number, has_committed: false, stored: Stored::default(), files }
     }
 
     /// Notes which records were stored and trimmed, if that is needed later.
@@ -89,10 +112,7 @@ impl<F> InStorage<F> {
         if matches!(self.files, NextFiles::None) {
             return;
         }
-        if !trimmed.is_empty() {
-            self.stored.retain(|number| !trimmed.contains(number));
-        }
-        self.stored.extend(logged);
+        self.stored.change(logged, trimmed);
     }
 
     /// Whether the caller has to open files now.
@@ -145,8 +165,7 @@ pub(super) struct Leader<F> {
     pub(super) number: u64,
     /// The fence that its next commit with a record has to set.
     pub(super) next: Option<Fence>,
-    /// Log records that the storage has, as far as they were read or written.
-    pub(super) stored: Vec<LogNumber>,
+    pub(super) stored: Stored,
     /// Whether the storage has a record that the files do not have. A loss of power may take it as long as no later commit to
     /// the storage was strict.
     pub(super) owes: bool,
@@ -189,7 +208,17 @@ pub(super) fn open_log<F: File>(files: [F; 2], salvages: bool) -> Result<(Journa
 impl<F: File> Leader<F> {
     /// A leader that goes on behind the fence with this number.
     pub(super) fn new(journal: Journal<F>, state: State, note: Note, number: u64, proven_us: u64) -> Self {
-        Self { journal, state, note, number, next: None, stored: Vec::new(), owes: false, is_firm: false, proven_us }
+        Self {
+            journal,
+            state,
+            note,
+            number,
+            next: None,
+            stored: Stored::default(),
+            owes: false,
+            is_firm: false,
+            proven_us,
+        }
     }
 
     pub(super) fn records(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
