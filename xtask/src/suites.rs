@@ -47,6 +47,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             _ => end_to_end().and_then(|mut outcome| {
                 // With very few rows, to see that the benchmarks still run.
                 outcome += npm("benches/browser")?;
+                outcome += npm("benches/node")?;
                 // Its page is in the browser of the other one.
                 outcome += npm("benches/azure")?;
                 Ok(outcome)

@@ -1,0 +1,125 @@
+// Storage in files beside the SQLite of Node: `npm run bench -- [options]`.
+
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { build } from "esbuild";
+
+import { checkBuilt } from "../browser/lib/server.mjs";
+import { columns, Figures, figure, markdown, megabytes, say, times } from "../browser/lib/statistics.mjs";
+
+const HELP = `
+npm run bench -- [options]
+
+Compares TabStore in files of a folder with node:sqlite on the same disk, step by step in turn:
+  --rows N         rows of the loaded table (100000)
+  --rounds N       rounds; the table shows medians (5)
+  --dist DIR       measure this build of the package (pkg/dist)
+  --out DIR        where tables and figures go (target/bench)
+`;
+
+/** Each step, its text, its unit, and whether it counts by operations. The others work for the next. */
+const STEPS = [
+  ["open", "open a new database", "ms"],
+  ["put", "put, one after another", "us"],
+  ["inFlight", "put, thousands in flight", "us"],
+  ["bulk", "bulk load, per row", "us"],
+  ["get", "get by key, one after another, warm", "us"],
+  ["getMany", "get, 100 keys a call, per row", "us"],
+  ["scan", "range scan, per row delivered as objects", "us"],
+  ["filter", "range scan, a filter lets 1 % pass, per row", "us"],
+  ["column", "range scan, 1 of 6 columns, per row", "us"],
+  ["reopen", "reopen and first read", "ms"],
+  ["reopenPuts", "the same right after puts, single and in flight", "ms"],
+  ["close"],
+  ["openStrict"],
+  ["strict", "put, one after another, each flushed", "us"],
+  ["close"],
+];
+const NAMES = { tabstore: "TabStore", sqlite: "node:sqlite" };
+const WARM_UP = 0.2;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+function options() {
+  const string = { type: "string" };
+  const { values } = parseArgs({ options: { rows: string, rounds: string, dist: string, out: string, help: { type: "boolean", default: false } } });
+  if (values.help) {
+    console.log(HELP.trim());
+    process.exit(0);
+  }
+  const number = (name, otherwise) => {
+    const value = Number(values[name] ?? otherwise);
+    if (!(value >= 1)) throw new Error(`--${name} is ${values[name]}; it must be a number of at least 1`);
+    return value;
+  };
+  const at = (name, otherwise) => path.resolve(values[name] ?? path.join(root, otherwise));
+  return { rows: number("rows", 100_000), rounds: number("rounds", 5), dist: at("dist", "pkg/dist"), out: at("out", "target/bench") };
+}
+
+/** The workloads of the browser and both adapters, as one module of Node. */
+async function load(dist, place) {
+  const file = path.join(folder, "node_modules/.bench.mjs");
+  const ours = { name: "ours", setup: ({ onResolve }) => onResolve({ filter: /^tabstore$/ }, () => ({ path: pathToFileURL(path.join(dist, "node.js")).href, external: true })) };
+  await build({ absWorkingDir: folder, entryPoints: ["src/main.ts"], outfile: file, bundle: true, format: "esm", platform: "node", target: "node24", plugins: [ours], logLevel: "error" });
+  const { engines, rowsFrom, WORKLOADS } = await import(pathToFileURL(file).href);
+  return { engines: engines(place), rowsFrom, WORKLOADS };
+}
+
+function bytesIn(place) {
+  return readdirSync(place, { withFileTypes: true, recursive: true }).reduce((sum, entry) => sum + (entry.isFile() ? statSync(path.join(entry.parentPath, entry.name)).size : 0), 0);
+}
+
+async function main() {
+  const wanted = options();
+  checkBuilt(wanted.dist);
+  mkdirSync(wanted.out, { recursive: true });
+  setFlagsFromString("--expose-gc");
+  globalThis.gc = runInNewContext("gc");
+  const place = mkdtempSync(path.join(os.tmpdir(), "tabstore-node-bench-"));
+  const figures = new Figures();
+  try {
+    const { engines, rowsFrom, WORKLOADS } = await load(wanted.dist, place);
+    const all = rowsFrom(1, wanted.rows);
+    const names = Object.keys(engines);
+    for (let round = 0; round <= wanted.rounds; round++) {
+      const share = round === 0 ? WARM_UP : 1;
+      const rows = all.slice(0, Math.max(200, Math.round(all.length * share)));
+      for (const [workload, , unit] of STEPS) {
+        for (const name of round % 2 === 0 ? names : names.toReversed()) {
+          say(`${round === 0 ? "warming up" : `round ${round} of ${wanted.rounds}`}: ${workload}, ${NAMES[name]}`);
+          const engine = engines[name];
+          const { ms, operations } = await WORKLOADS[workload]({ engine, database: `round-${round}`, rows, share, seed: round + 1 });
+          if (round > 0 && unit !== undefined) figures.add(workload, name, unit === "ms" ? ms : (ms * 1000) / operations);
+          if (["put", "inFlight", "bulk", "strict"].includes(workload)) await engine.settle?.();
+          globalThis.gc();
+        }
+      }
+      for (const name of names) {
+        if (round > 0) figures.add("stored", name, megabytes(bytesIn(path.join(place, name))));
+        await engines[name].remove(`round-${round}`);
+      }
+    }
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+  say("");
+  const medians = figures.medians();
+  const lines = [...STEPS, ["stored", "bytes on disk, puts included", "MB"]].filter(([name]) => name in medians && medians[name].tabstore !== undefined).map(([name, what, unit]) => {
+    const { tabstore, sqlite } = medians[name];
+    return [what, unit, figure(tabstore), `${figure(sqlite)} (${times(sqlite / tabstore)})`];
+  });
+  const caption = `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${wanted.rounds} rounds. Node ${process.versions.node}, SQLite ${process.versions.sqlite} with WAL and synchronous=normal, ${os.cpus().length} CPUs.`;
+  const head = ["", "unit", NAMES.tabstore, NAMES.sqlite];
+  console.log(`${caption}\n${columns(head, lines, [0, 1])}`);
+  writeFileSync(path.join(wanted.out, "node.md"), `${caption}\n\n${markdown(head, lines, [0, 1])}\n`);
+  writeFileSync(path.join(wanted.out, `node-${new Date().toISOString().replace(/[:.]/g, "-")}.json`), `${JSON.stringify({ ...wanted, medians, samples: figures.samples }, null, 1)}\n`);
+}
+
+await main();
