@@ -28,7 +28,8 @@ const TINY: u64 = 4;
 /// So many parts of level 0 are merged then.
 const TINY_PARTS: usize = 2;
 
-/// Parts smaller than this fraction of a segment are not moved to the bottom unchanged: they would stay small.
+/// Parts smaller than this fraction of a segment are not moved to the bottom unchanged: they would stay small. They wait for
+/// a merge; larger ones beside them do not.
 const SMALL: u64 = 8;
 
 /// A choice of work.
@@ -256,10 +257,12 @@ impl<'a> Picker<'a> {
         if let Some(from) = from
             && disjoint
             && from != to
-            && (to < BOTTOM || !newer.clone().any(|(_, part)| self.is_small(part)))
         {
-            let segments = newer.map(|(_, part)| part.segment.id).collect();
-            return Choice::Move { from, segments, to };
+            let movable = newer.clone().filter(|(_, part)| to < BOTTOM || !self.is_small(part));
+            let segments: Vec<_> = movable.map(|(_, part)| part.segment.id).collect();
+            if !segments.is_empty() {
+                return Choice::Move { from, segments, to };
+            }
         }
         // A written segment may span the gap between two parts, so data in the gap is merged too.
         let first = newer.clone().map(|(_, part)| &part.first_key).min();

@@ -142,6 +142,12 @@ fn sorted_loads_move_down_without_being_read() {
     // Small parts are collected first. Otherwise the bottom would become thousands of them.
     let small = vec![part(2, "e", "f", 5), part(1, "c", "d", 5)];
     assert_eq!(picked(vec![small, vec![], vec![], vec![], bottom()]), moved(0, &[2, 1], 3));
+    // The rest of a load is small. It waits; the load itself is not written again for it.
+    let rest = || part(3, "g", "h", 5);
+    let load = vec![rest(), part(2, "e", "f", 200), part(1, "c", "d", 200)];
+    assert_eq!(picked(vec![load]), moved(0, &[2, 1], BOTTOM));
+    let alone = || vec![rest(), part(4, "i", "j", 5)];
+    assert_eq!(picked(vec![alone()]), merge(&[(0, 3), (0, 4)], BOTTOM));
 }
 
 #[test]
