@@ -4,7 +4,7 @@ use super::block::Block;
 use super::wire::{self, Decoded, Reader};
 use crate::collections::order::same;
 use crate::model::filter::{FilterColumn, Unreadable};
-use crate::model::{ValueRef, key_bytes};
+use crate::model::{ValueRef, key_bytes, tags};
 
 /// The bytes of a tree's number before each key.
 const TREE_BYTES: usize = 4;
@@ -12,6 +12,21 @@ const TREE_BYTES: usize = 4;
 /// A place has the value's tag in its lowest bits, so a larger payload has places that do not fit.
 const TAG_BITS: u32 = 4;
 const LARGEST: usize = 1 << (u32::BITS - TAG_BITS);
+
+/// No value has this tag. It stands for an integer that lies in the place itself, because it fits: most do.
+const HERE: u32 = (1 << TAG_BITS) - 1;
+
+/// The bytes of an integer as units count them.
+const INTEGER_BYTES: usize = 8;
+
+/// What stands for a value: its place and tag, or the value.
+fn place_of(raw: &[u8], place: usize, tag: u8) -> u32 {
+    let integer = if tag == tags::INTEGER { Reader::new_at(raw, place).sv().ok() } else { None };
+    match integer.and_then(|integer| i32::try_from(integer).ok()) {
+        Some(small) if small << TAG_BITS >> TAG_BITS == small => (small << TAG_BITS).cast_unsigned() | HERE,
+        _ => (place as u32) << TAG_BITS | u32::from(tag),
+    }
+}
 
 /// The bytes of a row as units count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +50,7 @@ pub struct BlockColumns {
     columns: Vec<Places>,
 }
 
-/// For each row the place of a column's value in the payload, and its tag; 0 without the column.
+/// For each row what stands for the value of a column ([`place_of`]); 0 without the column.
 #[derive(Debug)]
 struct Places {
     name: Box<str>,
@@ -78,7 +93,7 @@ impl BlockColumns {
                 let (letters, column) = *numbered.get(cell.name as usize)?;
                 cells += letters + cell.metered;
                 if let Some(column) = column.and_then(|column| columns.get_mut(column)) {
-                    *column.places.get_mut(index)? = ((start + cell.place) as u32) << TAG_BITS | u32::from(cell.tag);
+                    *column.places.get_mut(index)? = place_of(block.payload(), start + cell.place, cell.tag);
                 }
             }
             if !is_there {
@@ -155,25 +170,37 @@ pub struct ColumnValues<'b> {
 }
 
 impl<'b> ColumnValues<'b> {
-    /// A reader at the value of a row, and its tag.
+    /// What stands for the value of a row, if it has the column.
     #[inline(always)]
-    fn at(&self, row: usize) -> Option<(Reader<'b>, u8)> {
-        let place = self.column.places.get(row).copied().filter(|place| *place != 0)?;
-        Some((Reader::new_at(self.raw, (place >> TAG_BITS) as usize), place as u8 & ((1 << TAG_BITS) - 1)))
+    fn place(&self, row: usize) -> Option<u32> {
+        self.column.places.get(row).copied().filter(|place| *place != 0)
+    }
+
+    /// A reader at the value with this place, and its tag.
+    #[inline(always)]
+    fn at(&self, place: u32) -> (Reader<'b>, u8) {
+        (Reader::new_at(self.raw, (place >> TAG_BITS) as usize), (place & HERE) as u8)
     }
 
     /// The bytes of a row's cell as units count them: name and value. 0 without the column.
     #[must_use]
     pub fn bytes(&self, row: usize) -> usize {
-        let value = |(mut reader, tag)| -> Decoded<usize> { wire::pass(&mut reader, tag) };
-        self.at(row).map_or(0, |at| self.column.name.len() + value(at).unwrap_or_default())
+        let value = |place: u32| -> Decoded<usize> {
+            let (mut reader, tag) = self.at(place);
+            if place & HERE == HERE { Ok(INTEGER_BYTES) } else { wire::pass(&mut reader, tag) }
+        };
+        self.place(row).map_or(0, |place| self.column.name.len() + value(place).unwrap_or_default())
     }
 }
 
 impl FilterColumn for ColumnValues<'_> {
     #[inline(always)]
     fn value(&self, row: usize) -> Result<Option<ValueRef<'_>>, Unreadable> {
-        let Some((mut reader, tag)) = self.at(row) else { return Ok(None) };
+        let Some(place) = self.place(row) else { return Ok(None) };
+        if place & HERE == HERE {
+            return Ok(Some(ValueRef::Integer((place.cast_signed() >> TAG_BITS).into())));
+        }
+        let (mut reader, tag) = self.at(place);
         wire::value(&mut reader, tag).map(Some).map_err(|_| Unreadable)
     }
 }
@@ -227,6 +254,19 @@ mod tests {
         let (first, last) = (Ok(Some(ValueRef::String("héllo"))), Ok(Some(ValueRef::Binary(&[1, 2]))));
         assert_eq!(values, [a, [(first, 10), none, none, (last, 6)], [none; 4]]);
         assert!(columns.column(&block, "b").is_none(), "not read");
+    }
+
+    #[test]
+    fn integers_of_any_size_are_read() {
+        let numbers = [0, -1, (1 << 27) - 1, 1 << 27, -(1 << 27), -(1 << 27) - 1, i64::MAX, i64::MIN];
+        let cells = numbers.map(|number| [put("a", 1000, ValueRef::Integer(number))]);
+        let rows: Vec<_> = (1..).zip(&cells).map(|(key, cells)| (key, Some(1000), &cells[..])).collect();
+        let block = block(&rows);
+        let columns = BlockColumns::read(&block, ["a"]).expect("simple rows");
+        let read = columns.column(&block, "a").expect("read");
+        for (row, number) in numbers.into_iter().enumerate() {
+            assert_eq!((read.value(row), read.bytes(row)), (Ok(Some(ValueRef::Integer(number))), 9));
+        }
     }
 
     #[test]
