@@ -5,9 +5,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 
+import { exposeGc } from "../browser/lib/collect.mjs";
 import { checkBuilt } from "../browser/lib/server.mjs";
 import { columns, markdown, say } from "../browser/lib/statistics.mjs";
 import { measure as inBrowser } from "./lib/browser.mjs";
@@ -55,8 +54,7 @@ async function main() {
   const wanted = options();
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
-  setFlagsFromString("--expose-gc");
-  globalThis.gc = runInNewContext("gc");
+  exposeGc();
   const load = os.loadavg()[0];
   const sizes = {};
   for (const size of wanted.sizes) sizes[size] = await (wanted.browser ? inBrowser : inNode)({ ...wanted, size, say });

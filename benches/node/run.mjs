@@ -5,13 +5,13 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 
 import { build } from "esbuild";
 
+import { exposeGc } from "../browser/lib/collect.mjs";
 import { checkBuilt } from "../browser/lib/server.mjs";
 import { columns, Figures, figure, markdown, megabytes, say, times } from "../browser/lib/statistics.mjs";
+import { ROWS } from "../browser/lib/table.mjs";
 
 const HELP = `
 npm run bench -- [options]
@@ -23,24 +23,11 @@ Compares TabStore in files of a folder with node:sqlite on the same disk, step b
   --out DIR        where tables and figures go (target/bench)
 `;
 
-/** Each step, its text, its unit, and whether it counts by operations. The others work for the next. */
-const STEPS = [
-  ["open", "open a new database", "ms"],
-  ["put", "put, one after another", "us"],
-  ["inFlight", "put, thousands in flight", "us"],
-  ["bulk", "bulk load, per row", "us"],
-  ["get", "get by key, one after another, warm", "us"],
-  ["getMany", "get, 100 keys a call, per row", "us"],
-  ["scan", "range scan, per row delivered as objects", "us"],
-  ["filter", "range scan, a filter lets 1 % pass, per row", "us"],
-  ["column", "range scan, 1 of 6 columns, per row", "us"],
-  ["reopen", "reopen and first read", "ms"],
-  ["reopenPuts", "the same right after puts, single and in flight", "ms"],
-  ["close"],
-  ["openStrict"],
-  ["strict", "put, one after another, each flushed", "us"],
-  ["close"],
-];
+/** All steps. Those without a line in the table work for the next. */
+const STEPS = ["open", "put", "inFlight", "bulk", "get", "getMany", "scan", "filter", "column", "reopen", "reopenPuts", "close", "openStrict", "strict", "close"];
+
+/** The lines of the table, by workload: as in a browser, but for the strict puts. */
+const LINES = new Map([...ROWS, { workload: "strict", what: "put, one after another, each flushed", unit: "us" }].map((line) => [line.workload, line]));
 const NAMES = { tabstore: "TabStore", sqlite: "node:sqlite" };
 const WARM_UP = 0.2;
 
@@ -68,8 +55,8 @@ async function load(dist, place) {
   const file = path.join(folder, "node_modules/.bench.mjs");
   const ours = { name: "ours", setup: ({ onResolve }) => onResolve({ filter: /^tabstore$/ }, () => ({ path: pathToFileURL(path.join(dist, "node.js")).href, external: true })) };
   await build({ absWorkingDir: folder, entryPoints: ["src/main.ts"], outfile: file, bundle: true, format: "esm", platform: "node", target: "node24", plugins: [ours], logLevel: "error" });
-  const { engines, rowsFrom, WORKLOADS } = await import(pathToFileURL(file).href);
-  return { engines: engines(place), rowsFrom, WORKLOADS };
+  const { engines, rowsFrom, WORKLOADS, WRITES } = await import(pathToFileURL(file).href);
+  return { engines: engines(place), rowsFrom, WORKLOADS, WRITES };
 }
 
 function bytesIn(place) {
@@ -80,24 +67,24 @@ async function main() {
   const wanted = options();
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
-  setFlagsFromString("--expose-gc");
-  globalThis.gc = runInNewContext("gc");
+  exposeGc();
   const place = mkdtempSync(path.join(os.tmpdir(), "tabstore-node-bench-"));
   const figures = new Figures();
   try {
-    const { engines, rowsFrom, WORKLOADS } = await load(wanted.dist, place);
+    const { engines, rowsFrom, WORKLOADS, WRITES } = await load(wanted.dist, place);
     const all = rowsFrom(1, wanted.rows);
     const names = Object.keys(engines);
     for (let round = 0; round <= wanted.rounds; round++) {
       const share = round === 0 ? WARM_UP : 1;
       const rows = all.slice(0, Math.max(200, Math.round(all.length * share)));
-      for (const [workload, , unit] of STEPS) {
+      for (const workload of STEPS) {
         for (const name of round % 2 === 0 ? names : names.toReversed()) {
           say(`${round === 0 ? "warming up" : `round ${round} of ${wanted.rounds}`}: ${workload}, ${NAMES[name]}`);
           const engine = engines[name];
           const { ms, operations } = await WORKLOADS[workload]({ engine, database: `round-${round}`, rows, share, seed: round + 1 });
+          const unit = LINES.get(workload)?.unit;
           if (round > 0 && unit !== undefined) figures.add(workload, name, unit === "ms" ? ms : (ms * 1000) / operations);
-          if (["put", "inFlight", "bulk", "strict"].includes(workload)) await engine.settle?.();
+          if (WRITES.has(workload)) await engine.settle?.();
           globalThis.gc();
         }
       }
@@ -111,8 +98,8 @@ async function main() {
   }
   say("");
   const medians = figures.medians();
-  const lines = [...STEPS, ["stored", "bytes on disk, puts included", "MB"]].filter(([name]) => name in medians && medians[name].tabstore !== undefined).map(([name, what, unit]) => {
-    const { tabstore, sqlite } = medians[name];
+  const lines = Object.entries(medians).map(([workload, { tabstore, sqlite }]) => {
+    const { what, unit } = LINES.get(workload);
     return [what, unit, figure(tabstore), `${figure(sqlite)} (${times(sqlite / tabstore)})`];
   });
   const caption = `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${wanted.rounds} rounds. Node ${process.versions.node}, SQLite ${process.versions.sqlite} with WAL and synchronous=normal, ${os.cpus().length} CPUs.`;

@@ -47,8 +47,8 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             _ => end_to_end().and_then(|mut outcome| {
                 // With very few rows, to see that the benchmarks still run.
                 outcome += npm("benches/browser")?;
+                // Both use files and packages of that one.
                 outcome += npm("benches/node")?;
-                // Its page is in the browser of the other one.
                 outcome += npm("benches/azure")?;
                 Ok(outcome)
             }),

@@ -5,7 +5,7 @@ import { tabstore } from "./engines/tabstore.js";
 import type { EngineName } from "./engine.js";
 import type { LargeTools } from "./large.js";
 import type { Ask } from "./worker.js";
-import { type Measured, type Scene, type Workload, WORKLOADS } from "./workloads.js";
+import { type Measured, type Scene, type Workload, WORKLOADS, WRITES } from "./workloads.js";
 
 type Answer<T> = { ok: true; value: T } | { ok: false; error: string };
 
@@ -128,7 +128,7 @@ const bench = {
   async remoteStep(database: string, workload: Workload, share: number, seed: number): Promise<Measured> {
     const { engine, scene } = remotes.get(database)!;
     const measured = await WORKLOADS[workload]({ ...scene, share, seed, rows: share === 1 ? scene.rows : scene.rows.slice(0, 1000) });
-    if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed") await engine.settle?.();
+    if (WRITES.has(workload)) await engine.settle?.();
     if (workload === "close") remotes.delete(database);
     return measured;
   },

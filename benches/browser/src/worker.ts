@@ -2,7 +2,7 @@
 
 import { type BenchRow, look, row, rows } from "./data.js";
 import { type Engine, type EngineName, load } from "./engine.js";
-import { type Measured, type Workload, WORKLOADS } from "./workloads.js";
+import { type Measured, type Workload, WORKLOADS, WRITES } from "./workloads.js";
 
 /** The requests to the worker. */
 export type Ask =
@@ -68,7 +68,7 @@ async function answer(ask: Ask): Promise<Measured | undefined> {
       const measured = await WORKLOADS[workload]({
         engine, database, share, seed, rows: share === 1 ? data : data.slice(0, Math.max(200, Math.round(data.length * share))),
       });
-      if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed" || workload === "strict") await engine.settle?.();
+      if (WRITES.has(workload)) await engine.settle?.();
       (globalThis as { gc?: () => void }).gc?.();
       return measured;
     }

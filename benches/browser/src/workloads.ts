@@ -260,3 +260,6 @@ export const WORKLOADS = {
 
 /** The name of a workload. */
 export type Workload = keyof typeof WORKLOADS;
+
+/** Those after which the database stores what it still has to. */
+export const WRITES: ReadonlySet<string> = new Set(["put", "inFlight", "indexed", "bulk", "strict"] satisfies (keyof typeof WORKLOADS)[]);

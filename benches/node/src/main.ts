@@ -8,7 +8,7 @@ import { tabstore } from "../../browser/src/engines/tabstore.js";
 import { sqlite } from "./sqlite.js";
 
 export { rows as rowsFrom } from "../../browser/src/data.js";
-export { WORKLOADS } from "../../browser/src/workloads.js";
+export { WORKLOADS, WRITES } from "../../browser/src/workloads.js";
 
 function inFiles(folder: string): Engine {
   // The library has no call that deletes an instance in files: its user deletes the folder.

@@ -7,26 +7,13 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 import type { BenchRow } from "../../browser/src/data.js";
 import { type Engine, SCAN_PAGE, type Table } from "../../browser/src/engine.js";
-
-const MANY = 100;
-const TABLES = ["bulk", "single", "indexed"] as const;
-const COLUMNS = "id, name, city, note, score, count";
-
-type Statements = Record<"put" | "get" | "many" | "scan" | "filtered" | "column", StatementSync>;
+import { MANY, prepareAll, SCHEMA, type Statements } from "../../browser/src/engines/sql.js";
 
 /** WAL, `synchronous=normal`, and prepared statements throughout. */
 export function sqlite(folder: string): Engine {
   let db: DatabaseSync;
-  let of: Record<Table, Statements>;
+  let of: Record<Table, Statements<StatementSync>>;
   const fileOf = (name: string) => path.join(folder, `${name}.sqlite`);
-  const prepare = (table: Table): Statements => ({
-    put: db.prepare(`INSERT OR REPLACE INTO ${table} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`),
-    get: db.prepare(`SELECT ${COLUMNS} FROM ${table} WHERE id = ?`),
-    many: db.prepare(`SELECT ${COLUMNS} FROM ${table} WHERE id IN (${"?, ".repeat(MANY - 1)}?)`),
-    scan: db.prepare(`SELECT ${COLUMNS} FROM ${table} ORDER BY id`),
-    filtered: db.prepare(`SELECT ${COLUMNS} FROM ${table} WHERE count < ? ORDER BY id`),
-    column: db.prepare(`SELECT id, count FROM ${table} ORDER BY id`),
-  });
   const put = (table: Table, { id, name, city, note, score, count }: BenchRow) => of[table].put.run(id, name, city, note, score, count);
 
   return {
@@ -37,9 +24,8 @@ export function sqlite(folder: string): Engine {
       // Full: it flushes its log after each transaction.
       db.exec(`PRAGMA synchronous = ${strict ? "full" : "normal"}`);
       if (cacheBytes !== undefined) db.exec(`PRAGMA cache_size = -${cacheBytes >> 10}`);
-      for (const table of TABLES) db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, name TEXT, city TEXT, note TEXT, score REAL, count INTEGER)`);
-      db.exec("CREATE INDEX IF NOT EXISTS place ON indexed (city, count)");
-      of = { bulk: prepare("bulk"), single: prepare("single"), indexed: prepare("indexed") };
+      db.exec(SCHEMA);
+      of = prepareAll((sql) => db.prepare(sql));
     },
     async close() {
       db.close();

@@ -3,33 +3,15 @@
 import sqlite3InitModule, { type OpfsSAHPoolDatabase, type PreparedStatement, type SAHPoolUtil } from "@sqlite.org/sqlite-wasm";
 import type { BenchRow } from "../data.js";
 import { type Engine, SCAN_PAGE, type Table } from "../engine.js";
-
-const MANY = 100;
-
-interface Statements {
-  put: PreparedStatement;
-  get: PreparedStatement;
-  many: PreparedStatement;
-  scan: PreparedStatement;
-  filtered: PreparedStatement;
-  column: PreparedStatement;
-}
+import { MANY, prepareAll, SCHEMA, type Statements } from "./sql.js";
 
 /** WAL, which the pool allows under an exclusive lock, `synchronous=normal`, and prepared statements throughout. */
 export async function start(): Promise<Engine> {
   const sqlite3 = await sqlite3InitModule();
   const pool: SAHPoolUtil = await sqlite3.installOpfsSAHPoolVfs({ name: "bench" });
   let db: OpfsSAHPoolDatabase;
-  let of: Record<Table, Statements>;
+  let of: Record<Table, Statements<PreparedStatement>>;
 
-  const prepare = (table: Table): Statements => ({
-    put: db.prepare(`INSERT OR REPLACE INTO ${table} (id, name, city, note, score, count) VALUES (?, ?, ?, ?, ?, ?)`),
-    get: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE id = ?`),
-    many: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE id IN (${"?, ".repeat(MANY - 1)}?)`),
-    scan: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} ORDER BY id`),
-    filtered: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE count < ? ORDER BY id`),
-    column: db.prepare(`SELECT id, count FROM ${table} ORDER BY id`),
-  });
   const each = (run: (statement: PreparedStatement) => void) => {
     for (const statements of Object.values(of)) for (const statement of Object.values(statements)) run(statement);
   };
@@ -61,11 +43,8 @@ export async function start(): Promise<Engine> {
       if (db.selectValue("PRAGMA synchronous") !== 1) throw new Error("SQLite is not in synchronous=normal");
       // It flushes its log after each transaction then.
       if (strict) db.exec("PRAGMA synchronous=full");
-      for (const table of ["bulk", "single", "indexed"]) {
-        db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, name TEXT, city TEXT, note TEXT, score REAL, count INTEGER)`);
-      }
-      db.exec("CREATE INDEX IF NOT EXISTS place ON indexed (city, count)");
-      of = { bulk: prepare("bulk"), single: prepare("single"), indexed: prepare("indexed") };
+      db.exec(SCHEMA);
+      of = prepareAll((sql) => db.prepare(sql));
     },
     async close() {
       each((statement) => void statement.finalize());

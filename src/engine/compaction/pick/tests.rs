@@ -146,8 +146,8 @@ fn sorted_loads_move_down_without_being_read() {
     let rest = || part(3, "g", "h", 5);
     let load = vec![rest(), part(2, "e", "f", 200), part(1, "c", "d", 200)];
     assert_eq!(picked(vec![load]), moved(0, &[2, 1], BOTTOM));
-    let alone = || vec![rest(), part(4, "i", "j", 5)];
-    assert_eq!(picked(vec![alone()]), merge(&[(0, 3), (0, 4)], BOTTOM));
+    let alone = vec![rest(), part(4, "i", "j", 5)];
+    assert_eq!(picked(vec![alone]), merge(&[(0, 3), (0, 4)], BOTTOM));
 }
 
 #[test]
