@@ -92,8 +92,11 @@ test("I5: keys in random order fill the memtable, are flushed and compacted befo
   await quiet(page, 3000);
   await shoot(page, "21-figures-imported");
   const seen = (await panels(page)).map(agreeing);
-  const filling = seen.filter(({ memtable, flushes }, i) => i > 0 && memtable > seen[i - 1].memtable && seen[i - 1].memtable > 0 && flushes === seen[i - 1].flushes).length;
-  assert.ok(filling >= 2, `the memtable is seen with ${seen.map(({ memtable }) => memtable)} bytes`);
+  // The memtable is flushed several times between two states if the machine is fast: it need not be the same memtable that grew.
+  const steps = seen.slice(1).map((state, i) => [seen[i], state]);
+  const filling = steps.filter(([before, after]) => before.memtable > 0 && after.memtable > before.memtable).length;
+  const flushed = steps.filter(([before, after]) => after.memtable < before.memtable && after.flushes > before.flushes).length;
+  assert.ok(filling >= 2 && flushed >= 2, `the memtable is seen with ${seen.map(({ memtable }) => memtable)} bytes`);
   const last = seen.at(-1);
   assert.ok(last.flushes >= 3, `${last.flushes} flushes`);
   assert.ok(last.compactions >= 1);
@@ -114,7 +117,7 @@ test("I5: keys in random order fill the memtable, are flushed and compacted befo
   });
   assert.deepEqual([last.count, last.bytes], [segments.count, segments.bytes]);
   assert.deepEqual(last.levels, levels.map(({ segments, bytes }) => [segments, bytes]));
-  t.note(`compacting after ${seconds.toFixed(1)} s; ${seen.length} states of the panel, ${middle} with segments, ${filling} with more in the memtable than before; ${last.flushes} flushes, ${last.compactions} compactions, ${last.flushed} bytes flushed, amplification ${last.amplification.toFixed(2)}`);
+  t.note(`compacting after ${seconds.toFixed(1)} s; ${seen.length} states of the panel, ${middle} with segments, ${filling} with more in the memtable than before, ${flushed} with less after a flush; ${last.flushes} flushes, ${last.compactions} compactions, ${last.flushed} bytes flushed, amplification ${last.amplification.toFixed(2)}`);
 }, { seconds: 90, needs: ["locators"] });
 
 test("I5: sorted rows are loaded: they count as written, and as much as is stored; the amplification waits for compactions", async (t) => {
