@@ -38,7 +38,7 @@ const MOST_WAIT = 30_000;
  * `capacity`), `rules` (value transfer rules of filters), `answers`
  * (calls from other tabs), `streams`, `azure` (the Azure Table service), `access` (signatures of requests to it, and policies),
  * `batches` (its transactions), `files` (storage in files) and `occasional`. The last one has storage in memory, `salvage`,
- * the functions on instances, `metrics`, changes of tables and indexes, consumed units, storage, split points, access keys
+ * the functions on instances, `metrics`, `compact`, changes of tables and indexes, consumed units, storage, split points, access keys
  * and missing data. Those that are left out come from the package's own address. They must be of the same version as the
  * core.
  *

@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::wire::{self, Decoded, Reader};
-use crate::collections::order::same;
+use crate::collections::order::{compare, same};
 use crate::model::filter::{FilterColumn, Unreadable};
 use crate::model::{ValueRef, key_bytes, tags};
 
@@ -68,10 +68,11 @@ impl BlockColumns {
         let wanted = |name: &str| columns.iter().position(|column| same(&column.name, name));
         let numbered: Vec<_> = block.names().iter().map(|name| (name.len(), wanted(name))).collect();
         let (mut oldest, mut newest, mut marked) = (i64::MAX, 0, true);
-        let (mut last_key, mut rows) = (None, Vec::with_capacity(count));
+        let (mut last_key, mut rows) = (None::<&[u8]>, Vec::with_capacity(count));
         for index in 0..count {
             let (entry, start) = block.entry_at(index)?;
-            if last_key == Some(entry.key) || start + entry.fragment.len() >= LARGEST {
+            if last_key.is_some_and(|last| compare(last, entry.key).is_eq()) || start + entry.fragment.len() >= LARGEST
+            {
                 return None;
             }
             last_key = Some(entry.key);

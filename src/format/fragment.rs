@@ -198,7 +198,7 @@ impl<'a> Fragment<'a> {
         if reader.is_empty() {
             return Ok(None);
         }
-        let id = reader.uv32()?;
+        let id = reader.uv32_here()?;
         let column = column(self.names, id).ok_or_else(|| reader.damage("an unknown column number"))?;
         let bits = reader.u8()?;
         let mut version = self.head.stamp;
@@ -230,7 +230,7 @@ impl<'a> Fragment<'a> {
     pub(super) fn next_numbered(&mut self) -> Decoded<Option<NumberedCell>> {
         let Some((name, version, tag)) = self.cell_start_of(|_, name| Some(name))? else { return Ok(None) };
         let place = self.cells.at();
-        let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
+        let metered = if tag > DELETE_VERSION { wire::pass_here(&mut self.cells, tag)? } else { 0 };
         Ok(Some(NumberedCell { name, version, tag, is_put: tag > DELETE_VERSION, place, metered }))
     }
 

@@ -54,9 +54,23 @@ impl Rule {
         }
     }
 
-    /// Passes the match in a value to `holds`: the first group, or the whole match if the expression has no group. False
-    /// if there is no match, if it cannot be read as its type, or if the value is neither text nor bytes.
+    /// Passes the match in a value to `holds`. False if there is no match, if it cannot be read as its type, or if the value
+    /// is neither text nor bytes.
     pub(super) fn take(&self, value: ValueRef<'_>, holds: &dyn Fn(ValueRef<'_>) -> bool) -> bool {
+        let Some(found) = self.find(value) else { return false };
+        let found = &*found;
+        let taken = match self.cast {
+            CastType::String => Some(ValueRef::String(found)),
+            CastType::Integer => found.parse().ok().map(ValueRef::Integer),
+            CastType::Double => decimal::parse(found).map(ValueRef::Double),
+        };
+        taken.is_some_and(holds)
+    }
+
+    /// The match in a value: the first group, or the whole match if the expression has no group. A gate of
+    /// [`Module::Rules`](crate::modules::Module::Rules): its regular expressions compiled the rule.
+    #[inline(never)]
+    fn find<'v>(&self, value: ValueRef<'v>) -> Option<Cow<'v, str>> {
         let text = match value {
             ValueRef::String(text) => Cow::Borrowed(text),
             // Bytes that are no UTF-8 are read one by one.
@@ -64,16 +78,13 @@ impl Rule {
                 Ok(text) => Cow::Borrowed(text),
                 Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
             },
-            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => return false,
+            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => return None,
         };
-        let Some(groups) = self.regex.captures(&text) else { return false };
-        let Some(found) = groups.get(usize::from(groups.len() > 1)) else { return false };
-        let found = found.as_str();
-        let taken = match self.cast {
-            CastType::String => Some(ValueRef::String(found)),
-            CastType::Integer => found.parse().ok().map(ValueRef::Integer),
-            CastType::Double => decimal::parse(found).map(ValueRef::Double),
-        };
-        taken.is_some_and(holds)
+        let groups = self.regex.captures(&text)?;
+        let found = groups.get(usize::from(groups.len() > 1))?.range();
+        match text {
+            Cow::Borrowed(text) => text.get(found).map(Cow::Borrowed),
+            Cow::Owned(text) => text.get(found).map(|found| Cow::Owned(found.to_owned())),
+        }
     }
 }

@@ -45,10 +45,6 @@ pub(super) async fn run<S: Storage>(
             instance.flush().await?;
             JsValue::UNDEFINED
         }
-        "compact" => {
-            instance.compact().await?;
-            JsValue::UNDEFINED
-        }
         _ => return Ok(None),
     };
     Ok(Some(answer))
@@ -164,6 +160,7 @@ async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Ar
             let changed = instance.update_access_key(&id, enabled, rights).await?;
             return Ok(access_key(&changed, false).to_js());
         }
+        "compact" => instance.compact().await?,
         "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
         "listForeignTable" => return Ok(Answer::texts(&instance.foreign_tables()).to_js()),
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),

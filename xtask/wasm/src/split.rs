@@ -49,7 +49,7 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
         ],
         &[],
     ),
-    ("rules", &["regex_lite::*"], &[]),
+    ("rules", &["regex_lite::*", "tabstore::model::filter::transfer::Rule::find"], &[]),
     (
         "answers",
         &[
