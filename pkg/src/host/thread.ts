@@ -11,7 +11,7 @@ import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
-import { keepsLogs, logFolder } from "./log-folder.js";
+import { keepsLogs, logFolder, prepareLogs } from "./log-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
@@ -390,6 +390,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     if (over || !canFollow() || trapped() !== undefined || (grant.held && toError(error).code !== "Busy")) throw error;
     opening.waits = waited = true;
     events.onWaiting();
+    if (keepsLogs()) prepareLogs();
     queue = new AbortController();
     locking = wait();
     await locking;

@@ -32,8 +32,8 @@ const SUM: usize = 8;
 const FIRST: u64 = HEAD as u64 + 2;
 /// The place of the generation in a frame.
 const GENERATION: usize = 16;
-/// So many bytes are looked through at once.
-const WINDOW: usize = 64 << 10;
+/// The place of the body's length.
+const LENGTH: usize = 32;
 
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,12 @@ pub(super) enum Kind {
 }
 
 /// A frame that was read.
-struct Frame {
+struct Frame<'f> {
     before: u64,
     generation: u64,
     flushed: u64,
     kind: Kind,
-    body: Vec<u8>,
+    body: &'f [u8],
     sum: u64,
 }
 
@@ -88,7 +88,7 @@ impl<F: File> Journal<F> {
         salvages: bool,
         mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>,
     ) -> Result<Self> {
-        let Some((current, mut frame)) = newest_state(&files)? else {
+        let Some((current, generation)) = newest_state(&files)? else {
             // The first turn may have been cut off, when nothing else was written yet.
             if files[0].length()? > FIRST || files[1].length()? > 0 {
                 return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
@@ -96,20 +96,22 @@ impl<F: File> Journal<F> {
             return Ok(Self::unbegun(files, 1, 0));
         };
         let image = read_whole(&files[current])?;
-        let (generation, mut end, mut state_end) = (frame.generation, 0, 0);
-        let length = image.length()?;
+        let of_generation = |frame: &Frame<'_>| frame.generation == generation;
+        let changed = || Error::corrupt("the journal", "its first state has changed while it was read");
+        let mut frame = frame_at(&image.0, 0).filter(of_generation).ok_or_else(changed)?;
+        let (mut end, mut state_end) = (0, 0);
         let last = loop {
-            replay(frame.kind, end + HEAD as u64, &frame.body)?;
-            end += (HEAD + frame.body.len()) as u64;
+            replay(frame.kind, (end + HEAD) as u64, frame.body)?;
+            end += HEAD + frame.body.len();
             if state_end == 0 {
-                state_end = end;
+                state_end = end as u64;
             }
-            let next = read_frame(&image, length, end)?;
-            if let Some(next) = next.filter(|next| next.generation == generation && next.before == frame.sum) {
+            let next = frame_at(&image.0, end).filter(of_generation);
+            if let Some(next) = next.filter(|next| next.before == frame.sum) {
                 frame = next;
                 continue;
             }
-            match find_later(&image, length, end, generation)? {
+            match find_later(&image.0, end, generation) {
                 None => break frame.sum,
                 Some((at, next)) if salvages => (end, frame) = (at, next),
                 Some((at, _)) => {
@@ -118,6 +120,7 @@ impl<F: File> Journal<F> {
                 }
             }
         };
+        let end = end as u64;
         // The process that wrote it may have died before it was flushed.
         let image = Some(image);
         Ok(Self { files, current, image, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
@@ -132,7 +135,7 @@ impl<F: File> Journal<F> {
         if newest.is_none() {
             files.iter().try_for_each(|file| file.set_length(0))?;
         }
-        let (current, generation) = newest.map_or((1, 0), |(place, frame)| (place, frame.generation));
+        let (current, generation) = newest.unwrap_or((1, 0));
         Ok(Self::unbegun(files, current, generation))
     }
 
@@ -286,72 +289,71 @@ fn seal(frame: &mut [u8], at: u64, kind: Kind, told: [u64; 3]) -> u64 {
     own
 }
 
-/// The newer of the states with which the files begin, and its file; nothing if there is none.
-fn newest_state(files: &[impl File; 2]) -> Result<Option<(usize, Frame)>> {
-    let mut newest: Option<(usize, Frame)> = None;
+/// Which of the files has the newer state, and its generation. `None` if neither begins with a whole state.
+fn newest_state(files: &[impl File; 2]) -> Result<Option<(usize, u64)>> {
+    let mut newest: Option<(usize, u64)> = None;
     for (place, file) in files.iter().enumerate() {
-        let first = read_frame(file, file.length()?, 0)?.filter(|frame| frame.kind == Kind::State);
+        let bytes = read_first(file)?;
+        let first = frame_at(&bytes, 0).filter(|frame| frame.kind == Kind::State);
         if let Some(frame) = first
-            && newest.as_ref().is_none_or(|(_, other)| other.generation < frame.generation)
+            && newest.is_none_or(|(_, other)| other < frame.generation)
         {
-            newest = Some((place, frame));
+            newest = Some((place, frame.generation));
         }
     }
     Ok(newest)
 }
 
-/// The whole frame at a place of a file of this length, if there is one.
-fn read_frame(file: &impl File, length: u64, at: u64) -> Result<Option<Frame>> {
-    let left = length.saturating_sub(at);
-    if left < HEAD as u64 {
-        return Ok(None);
+/// The bytes of the frame at the start of a file, if it has one.
+fn read_first(file: &impl File) -> Result<Vec<u8>> {
+    let length = file.length()?;
+    let mut bytes = vec![0; HEAD.min(length as usize)];
+    read_exactly(file, 0, &mut bytes)?;
+    let body = bytes.get(LENGTH..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    if HEAD as u64 + u64::from(body) <= length {
+        bytes.resize(HEAD + body as usize, 0);
+        read_exactly(file, HEAD as u64, bytes.get_mut(HEAD..).unwrap_or_default())?;
     }
-    let mut head = [0; HEAD];
-    read_exactly(file, at, &mut head)?;
-    let broken = |damage| Error::corrupt("the journal", damage);
-    let mut reader = Reader::new(&head);
-    let mut number = || reader.u64().map_err(broken);
+    Ok(bytes)
+}
+
+/// The whole frame at a place of a file, if there is one.
+fn frame_at(file: &[u8], at: usize) -> Option<Frame<'_>> {
+    let mut reader = Reader::new(file.get(at..)?);
+    let mut number = || reader.u64().ok();
     let (sum, before, generation, flushed) = (number()?, number()?, number()?, number()?);
-    let length = reader.u32().map_err(broken)? as usize;
-    let kind = match reader.u8().map_err(broken)? {
+    let length = reader.u32().ok()? as usize;
+    let kind = match reader.u8().ok()? {
         1 => Kind::State,
         2 => Kind::Commit,
         3 => Kind::Mark,
-        _ => return Ok(None),
+        _ => return None,
     };
-    if length as u64 > left - HEAD as u64 {
-        return Ok(None);
+    let body = at.checked_add(HEAD)?;
+    let end = body.checked_add(length)?;
+    if xxh3_64_with_seed(file.get(at + SUM..end)?, at as u64) != sum {
+        return None;
     }
-    let mut rest = head[SUM..].to_vec();
-    rest.resize(HEAD - SUM + length, 0);
-    read_exactly(file, at + HEAD as u64, &mut rest[HEAD - SUM..])?;
-    if xxh3_64_with_seed(&rest, at) != sum {
-        return Ok(None);
-    }
-    Ok(Some(Frame { before, generation, flushed, kind, body: rest.split_off(HEAD - SUM), sum }))
+    Some(Frame { before, generation, flushed, kind, body: file.get(body..end)?, sum })
 }
 
 /// The first whole frame of this generation behind an end, if one there says that the device had more than that end.
-fn find_later(file: &impl File, length: u64, end: u64, generation: u64) -> Result<Option<(u64, Frame)>> {
-    let pattern = generation.to_le_bytes();
-    let mut window = vec![0; WINDOW];
-    let (mut first, mut start) = (None, end + 1);
-    while start + (HEAD as u64) <= length {
-        // Windows overlap by so much that each place is looked at in one of them.
-        let looked = window.len().min((length - start) as usize);
-        let window = &mut window[..looked];
-        read_exactly(file, start, window)?;
-        for place in (GENERATION..=looked - pattern.len()).filter(|place| window[*place..].starts_with(&pattern)) {
-            let at = start + (place - GENERATION) as u64;
-            let frame = read_frame(file, length, at)?;
-            let Some(frame) = frame.filter(|frame| frame.generation == generation) else { continue };
-            let proves = frame.flushed > end;
-            first.get_or_insert((at, frame));
-            if proves {
-                return Ok(first);
-            }
+fn find_later(file: &[u8], end: usize, generation: u64) -> Option<(usize, Frame<'_>)> {
+    let start = end + 1;
+    let mut first = None;
+    // Behind the end lie megabytes of earlier turns, so places are compared as numbers.
+    for (place, number) in file.get(start + GENERATION..)?.windows(size_of::<u64>()).enumerate() {
+        if number.first_chunk().is_none_or(|number| u64::from_le_bytes(*number) != generation) {
+            continue;
         }
-        start += (looked - GENERATION - pattern.len() + 1) as u64;
+        let at = start + place;
+        let frame = frame_at(file, at).filter(|frame| frame.generation == generation);
+        let Some(frame) = frame else { continue };
+        let proves = frame.flushed > end as u64;
+        first.get_or_insert((at, frame));
+        if proves {
+            return first;
+        }
     }
-    Ok(None)
+    None
 }
