@@ -22,18 +22,17 @@ function snapshot(folder, prefix, into) {
   return into;
 }
 
+/** A script of `broken/`, whose first lines say what it does. */
+const broken = (name) => readFileSync(new URL(`broken/${name}.js`, import.meta.url), "utf8");
+
 // Put in front of the package's worker and page where a test wants a browser that lacks something.
 const LACKS = {
   "/no-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: undefined });\n',
   // Some browsers have IndexedDB in private windows, and every use of it fails.
   "/broken-indexeddb/": 'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
   "/no-worker/": "delete globalThis.Worker;\n",
-  // Its engine traps as soon as the page has posted "trap" to its worker, or has called `trapHere`.
-  "/trapping/": '{ const { Instance } = WebAssembly; let broken = false; if (typeof window !== "undefined") globalThis.trapHere = () => { broken = true; }; else addEventListener("message", (event) => { if (event.data !== "trap") return; event.stopImmediatePropagation(); broken = true; }); WebAssembly.Instance = class { constructor(module, imports) { this.exports = Object.fromEntries(Object.entries(new Instance(module, imports).exports).map(([name, value]) => [name, typeof value !== "function" ? value : (...args) => { if (broken) throw new WebAssembly.RuntimeError("unreachable"); return value(...args); }])); } }; }\n',
-  // Its engine never hears whether a commit was stored, or not: the next one after the page has posted "doubt" to its worker, or has
-  // called `doubtHere`. The commit is stored, in IndexedDB or in a file, and an error that the engine cannot explain is told
-  // instead.
-  "/doubting/": '{ let doubts = false; if (typeof window !== "undefined") globalThis.doubtHere = () => { doubts = true; }; else addEventListener("message", (event) => { if (event.data !== "doubt") return; event.stopImmediatePropagation(); doubts = true; }); const begin = IDBDatabase.prototype.transaction; IDBDatabase.prototype.transaction = function (stores, mode, options) { const transaction = begin.call(this, stores, mode, options); if (!doubts || mode !== "readwrite") return transaction; doubts = false; let abort; Object.defineProperty(transaction, "onabort", { set: (run) => { abort = run; } }); Object.defineProperty(transaction, "error", { get: () => new DOMException("nobody knows", "DataError") }); Object.defineProperty(transaction, "oncomplete", { set: (run) => { transaction.addEventListener("complete", (event) => abort?.(event)); } }); return transaction; }; const Handle = globalThis.FileSystemSyncAccessHandle; if (Handle !== undefined) { let torn = false; const { write, truncate } = Handle.prototype; Handle.prototype.write = function (...given) { const written = write.apply(this, given); if (!doubts) return written; doubts = false; torn = true; throw new DOMException("nobody knows", "DataError"); }; Handle.prototype.truncate = function (length) { if (torn) { torn = false; throw new DOMException("nobody knows", "DataError"); } truncate.call(this, length); }; } }\n',
+  "/trapping/": broken("trapping"),
+  "/doubting/": broken("doubting"),
   "/no-crypto/": 'Object.defineProperty(globalThis, "crypto", { value: undefined });\n',
 };
 
