@@ -54,7 +54,7 @@ const NOTES = {
 
 const wish = ({ most, times: factors = {}, trips, more, unit }) => {
   const parts = most === undefined ? [] : [`<= ${most} ${unit}`];
-  for (const [peer, factor] of Object.entries(factors)) parts.push(factor < 1 ? `<= ${(1 / factor).toFixed(2)} x ${ENGINES[peer]}'s` : `${factor} x faster than ${ENGINES[peer]}`);
+  for (const [peer, factor] of Object.entries(factors)) parts.push(`${factor} x faster than ${ENGINES[peer]}`);
   if (trips !== undefined) parts.push(`page: <= ${trips} bare messages`);
   if (more !== undefined) parts.push(`follower: <= ${more} more`);
   return parts.join(", ");
