@@ -22,8 +22,10 @@ function snapshot(folder, prefix, into) {
   return into;
 }
 
-/** A script of `broken/`, whose first lines say what it does. */
-const broken = (name) => readFileSync(new URL(`broken/${name}.js`, import.meta.url), "utf8");
+const script = (name) => readFileSync(new URL(`broken/${name}.js`, import.meta.url), "utf8");
+
+/** A script of `broken/`, whose first lines say what it does, with `whenAsked`. The block keeps their names apart from the package's. */
+const broken = (name) => `{\n${script("asked")}\n${script(name)}}\n`;
 
 // Put in front of the package's worker and page where a test wants a browser that lacks something.
 const LACKS = {
