@@ -34,7 +34,7 @@ export function inherit(options: EngineOptions, own: EngineOptions): EngineOptio
   // A function of another tab is not to be had.
   const { clock } = "clock.now" in options.given ? options : { clock: undefined };
   // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
-  return { ...own, ...options, clock, name: own.name, client: own.client, create: false, lost: "refuse" };
+  return { ...own, ...options, clock, name: own.name, place: own.place, client: own.client, create: false, lost: "refuse" };
 }
 
 /** The value of an option by its path, as the engine was opened. */

@@ -308,7 +308,7 @@ export class PageEngine implements Tab {
 
   /** Another tab has the engine. */
   private async follow(opening: ReturnType<Start>): Promise<void> {
-    const { engine: { name, client }, worker } = this.checked;
+    const { engine: { client }, place, worker } = this.checked;
     const { signal } = this.control;
     if (signal.aborted) return;
     // A worker has this lock already.
@@ -318,7 +318,7 @@ export class PageEngine implements Tab {
     const { Following } = await loadSharing();
     if (this.ran || signal.aborted || this.opening !== opening) return;
     this.heal();
-    const following = this.following ??= new Following(name, client, this.connect, this);
+    const following = this.following ??= new Following(place, client, this.connect, this);
     for (const suspended of [...this.queues.keys()]) this.attach(suspended, following.add(suspended));
     void following.begin();
   }

@@ -2,20 +2,23 @@
 
 import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
-import type { Glue } from "./host/glue.js";
+import type { Glue, InstanceCalls } from "./host/glue.js";
 import { engineOf } from "./engines.js";
 import { witness } from "./host/witness.js";
 import { loadModule, moduleSource } from "./loader.js";
 import { PATIENCE, registerWork, settled, within } from "./lock.js";
-import { checkInstanceName, checkKind, checkQuotas } from "./options.js";
+import { checkInstanceName, checkKind, checkQuotas, oneOf, placeInFiles } from "./options.js";
 import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
 
-const CALL = new Set(["wasm", "signal"]);
+const CALL = new Set(["storage", "wasm", "signal"]);
 const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
 
-async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
+/** Whether a call is on the instances in files of the origin. */
+const isInFiles = ({ storage }: InstanceCallOptions): boolean => oneOf(storage, "storage", ["indexeddb", "files"]) === "files";
+
+async function run<T>(platform: Platform, options: InstanceCallOptions, work: (calls: InstanceCalls) => Promise<unknown>, locked?: string): Promise<T> {
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
   const answer: Promise<T> = (async () => {
@@ -23,7 +26,7 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
     const module = await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
     const { instances } = await unlessAborted(platform.thread(), signal);
     try {
-      return (await instances(module, moduleSource(platform.modules), work, locked)) as T;
+      return (await instances(module, moduleSource(platform.modules), work, isInFiles(options), locked)) as T;
     } catch (error) {
       throw toError(error);
     }
@@ -40,7 +43,7 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
 
 /** The implementation of `listInstances` for all entries. */
 export async function listOn(platform: Platform, options: InstanceCallOptions = {}): Promise<InstanceDescription[]> {
-  return run(platform, checkArguments(options, CALL, "listInstances"), (glue) => glue.listInstances());
+  return run(platform, checkArguments(options, CALL, "listInstances"), (calls) => calls.listInstances());
 }
 
 /** The implementation of `createInstance` for all entries. */
@@ -49,28 +52,31 @@ export async function createOn(platform: Platform, name: string, options: Create
   const given = checkArguments(options, CREATE, "createInstance");
   const quotas = checkQuotas(given.quotas);
   const kind = checkKind(given.kind);
-  await run(platform, given, (glue) => glue.createInstance(name, { kind, quotas }));
+  await run(platform, given, (calls) => (calls as Glue).createInstance(name, { kind, quotas }));
 }
 
 /** The implementation of `describeInstance` for all entries. */
 export async function describeOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<InstanceDescription> {
   checkInstanceName(name);
-  return run(platform, checkArguments(options, CALL, "describeInstance"), (glue) => glue.describeInstance(name));
+  return run(platform, checkArguments(options, CALL, "describeInstance"), (calls) => calls.describeInstance(name));
 }
 
 /** The implementation of `deleteInstance` for all entries. */
 export async function deleteOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<void> {
   checkInstanceName(name);
+  const given = checkArguments(options, CALL, "deleteInstance");
+  const inFiles = isInFiles(given);
+  const place = inFiles ? placeInFiles(name) : name;
   // An opening that comes after the deletion must not join an engine that is about to be closed.
-  engineOf(name)?.retireIfLeft();
-  await run(platform, checkArguments(options, CALL, "deleteInstance"), async (glue) => {
+  engineOf(place)?.retireIfLeft();
+  await run(platform, given, async (calls) => {
     try {
-      await glue.deleteInstance(name);
+      await calls.deleteInstance(name);
     } catch (error) {
       // What the browser has lost may be deleted too: then it counts as lost no more.
-      if (toError(error).code === "OTSObjectNotExist") await witness(name, false);
+      if (!inFiles && toError(error).code === "OTSObjectNotExist") await witness(name, false);
       throw error;
     }
-    await witness(name, false);
-  }, name);
+    if (!inFiles) await witness(name, false);
+  }, place);
 }

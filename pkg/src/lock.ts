@@ -105,8 +105,8 @@ export const taken = (instance: string): TabStoreError => local("LeaderChanged",
 });
 
 /** The refusal of an instance that another tab has. */
-export function busy(instance: string): TabStoreError {
-  return local("Busy", `The instance '${instance}' is open already, in another tab or worker of this origin. Close it there first.`, {
+export function busy(place: string): TabStoreError {
+  return local("Busy", `The instance '${place.replace("files/", "")}' is open already, in another tab or worker of this origin. Close it there first.`, {
     hint: "The other tab does not share it: it may be frozen, or its library is too old for that. Try again later.",
   });
 }

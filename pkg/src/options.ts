@@ -20,7 +20,8 @@ const MOST_CACHE = 2 ** 31;
 const MOST_MEMTABLE = 2 ** 28;
 const MOST_RESERVE = 2 ** 28;
 
-function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
+/** Checks a choice; the first one is the default. */
+export function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
   if (value === undefined) return known[0];
   if (!known.includes(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be one of ${known.join(", ")}.`);
   return value;
@@ -99,14 +100,20 @@ function isWorkerOfFirefox(): boolean {
   return "WorkerGlobalScope" in globalThis && /\bGecko\/\d/.test(navigator.userAgent);
 }
 
-/** Checks the folder of the data, and makes it absolute. */
+/** The place of an instance in files of the origin. No instance's name has a slash. */
+export const placeInFiles = (name: string): string => `files/${name}`;
+
+/** Checks the folder of the data, and makes it absolute. Browsers have only one. */
 function pathOf({ folders }: Platform, storage: StorageKind, path: unknown): string | undefined {
   if (path !== undefined && typeof path !== "string") throw invalid(`The argument 'path' is ${kindOf(path)}; it must be a string.`);
   if (storage !== "files") {
     if (path !== undefined) throw invalid("The argument 'path' is the folder of storage: \"files\", which is not asked for.");
     return undefined;
   }
-  if (folders === undefined) throw local("Unavailable", "The argument 'storage' is \"files\", which this host does not have: it is for Node and Deno.");
+  if (folders === undefined) {
+    if (path !== undefined) throw invalid("The argument 'path' is for Node and Deno. In a browser, instances lie in the files of the origin.");
+    return undefined;
+  }
   if (path === undefined || path === "") throw invalid("The argument 'path' is missing: it is the folder in which the instances of storage: \"files\" lie.");
   return folders.absolute(path);
 }
@@ -127,11 +134,13 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
   const storage = oneOf(options.storage, "storage", ["indexeddb", "files", "memory"]);
   const path = pathOf(platform, storage, options.path);
+  const place = storage !== "files" ? name : path === undefined ? placeInFiles(name) : placeInFiles(platform.folders!.placeOf(path, name));
   const noted = Object.create(null) as Record<string, unknown>;
   const engine: EngineOptions = {
     name,
     storage,
     path,
+    place,
     create: (flag(options.create, "create") ?? true) && options.salvage !== true,
     salvage: flag(options.salvage, "salvage") ?? false,
     lost: oneOf(options.lost, "lost", ["refuse", "recreate"]),
@@ -160,7 +169,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   }
   if (wanted !== undefined) own.worker = wanted;
   return {
-    engine, given: own, place: path === undefined ? name : `files/${platform.folders!.placeOf(path, name)}`,
+    engine, given: own, place,
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",

@@ -217,7 +217,13 @@ test("what is asked wrongly is refused by name, and makes no folder", { skip }, 
 
   const { open: openInBrowser, init } = await import(pathToFileURL(path.resolve("dist/index.js")).href) as Awaited<ReturnType<typeof load>>;
   void init;
-  await assert.rejects(openInBrowser("demo", { storage: "files", path: folder }), code("Unavailable", /"files", which this host does not have/));
+  await assert.rejects(openInBrowser("demo", { storage: "files", path: folder }), code("OTSParameterInvalid", /'path' is for Node and Deno/));
+  // Those of an origin are a browser's.
+  const { listInstances, deleteInstance } = await load();
+  for (const call of [listInstances({ storage: "files" }), deleteInstance("demo", { storage: "files" })]) {
+    await assert.rejects(call, code("Unavailable", /no files of an origin/));
+  }
+  await assert.rejects(listInstances({ storage: "memory" as "files" }), code("OTSParameterInvalid", /'storage' is 'memory'/));
 });
 
 test("DataLost, Corrupt: files that are gone or damaged are told", { skip }, async (t) => {

@@ -23,7 +23,7 @@ const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", path: undefined, create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", path: undefined, place: "demo", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {

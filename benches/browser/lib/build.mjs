@@ -20,7 +20,7 @@ const PEERS = {
   sqlite: { package: "@sqlite.org/sqlite-wasm", code: 'export { default } from "@sqlite.org/sqlite-wasm"', files: ["sqlite3.wasm"] },
   pglite: { package: "@electric-sql/pglite" },
 };
-const ADAPTERS = ["tabstore", ...Object.keys(PEERS)];
+const ADAPTERS = ["tabstore", "files", ...Object.keys(PEERS)];
 
 /** Keeps databases out of the bundles that use them: ours is loaded as it is shipped, the others from below `/lib/`. */
 const outside = {

@@ -13,6 +13,9 @@ export const ENGINES = {
   pglite: "PGlite",
 };
 
+/** Our package with storage in files, for measurements of what is not in memory. */
+export const FILES = { files: "TabStore in files" };
+
 /** Our package from pages: of the tab that has the engine, and of another one. */
 export const TABS = { page: "from the page", follower: "from a follower" };
 

@@ -40,8 +40,8 @@ export interface Engine {
   settle?(): Promise<void>;
 }
 
-/** The databases. The first is ours. */
-export const ENGINES = ["tabstore", "idb", "dexie", "localforage", "sqlite", "pglite"] as const;
+/** The databases. The first two are ours. */
+export const ENGINES = ["tabstore", "files", "idb", "dexie", "localforage", "sqlite", "pglite"] as const;
 /** The name of one. */
 export type EngineName = (typeof ENGINES)[number];
 

@@ -1,4 +1,4 @@
-/** The files of an instance, as a host gives them to the engine. Rust reads them in `src/wasm/files.rs`. */
+/** The files of an instance, as a host gives them to the engine. Rust reads them in `src/wasm/files.rs`, and waits for promises. */
 
 import type { EngineOptions } from "./host.js";
 
@@ -24,11 +24,11 @@ export interface HostFolder {
   /** Whether an engine has opened the instance before. */
   readonly isUsed: boolean;
   /** Opens a file. Creates it if it is missing. */
-  open(name: string): HostFile;
+  open(name: string): HostFile | Promise<HostFile>;
   /** Deletes a file, which may be missing. */
-  remove(name: string): void;
+  remove(name: string): void | Promise<void>;
   /** The names of its files. */
-  list(): string[];
+  list(): string[] | Promise<string[]>;
   /** Waits until the device has the names of its files. */
   flush(): void;
   /** Remembers that an engine has opened the instance. */
@@ -66,5 +66,5 @@ export interface HostFolders {
    * @throws `Busy` if another process or thread has it, `OTSObjectNotExist` with `create: false`, `QuotaExceeded`,
    * `Unavailable`.
    */
-  open(options: EngineOptions): HostFolder;
+  open(options: EngineOptions): HostFolder | Promise<HostFolder>;
 }

@@ -47,8 +47,15 @@ export interface WasmEngine {
   memory(): WebAssembly.Memory;
 }
 
+/** The calls on instances of one storage. */
+export interface InstanceCalls {
+  listInstances(): Promise<unknown>;
+  describeInstance(name: string): Promise<unknown>;
+  deleteInstance(name: string): Promise<unknown>;
+}
+
 /** The exports of the generated module. */
-export interface Glue {
+export interface Glue extends InstanceCalls {
   initSync(options: { module: WebAssembly.Module }): unknown;
   /** Whether modules are files of their own. A build without optimisation has all code in one file. */
   readonly isSplit: boolean;
@@ -58,13 +65,10 @@ export interface Glue {
   link(module: WebAssembly.Module): void;
   /** Sets the function that adds modules, before the first engine. */
   setLoader(load: (name: ModuleName) => Promise<void>): void;
-  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, folder: () => HostFolder | HostLogFolder, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, folder: () => HostLogFolder | Promise<HostFolder>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   /** A number that changes when the storage of this thread does something. */
   progress(): number;
-  listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
-  describeInstance(name: string): Promise<unknown>;
-  deleteInstance(name: string): Promise<unknown>;
 }
 
 /** The generated module. Call {@link ready} before using it. */

@@ -12,8 +12,10 @@ export type StorageKind = "indexeddb" | "files" | "memory";
 export interface EngineOptions {
   readonly name: string;
   readonly storage: StorageKind;
-  /** The folder of folders of instances in files. */
+  /** The folder of folders of instances in files, in Node and Deno. */
   readonly path: string | undefined;
+  /** The place of the instance: its name, or a name of its folder. It names its lock. */
+  readonly place: string;
   readonly create: boolean;
   readonly salvage: boolean;
   readonly lost: string;
@@ -34,6 +36,9 @@ export interface EngineOptions {
   /** Those among them that the opener gave, by their paths. */
   readonly given: Readonly<Record<string, unknown>>;
 }
+
+/** Whether tabs share the instance: it is in the storage of a browser. */
+export const isShared = ({ storage, path }: Pick<EngineOptions, "storage" | "path">): boolean => storage !== "memory" && path === undefined;
 
 /** Takes a response frame. Its bytes belong to the receiver. */
 export type OnResponses = (frame: Uint8Array) => void;

@@ -48,8 +48,8 @@ export class Leader {
   private readonly rival = new Promise<void>((resolve) => (this.noteRival = resolve));
 
   /** It has the lock; the engine may still be opening. `progress` changes when its storage does something. */
-  constructor(private readonly self: Pick<EngineOptions, "name" | "client">, private readonly connect: Connect, private readonly progress: () => number) {
-    this.name = lockName(self.name);
+  constructor(private readonly self: Pick<EngineOptions, "place" | "client">, private readonly connect: Connect, private readonly progress: () => number) {
+    this.name = lockName(self.place);
     this.timer = setTimeout(() => this.whenKnown(() => this.listen()), LONG);
   }
 
@@ -60,7 +60,7 @@ export class Leader {
   private whenKnown(run: () => void): void {
     if (this.engine !== undefined) this.engine.whenKnown(run);
     // The engine is being opened, or closed. The browser tells of a theft before it answers this.
-    else void holderOf(this.self.name).catch(() => {}).then(run);
+    else void holderOf(this.self.place).catch(() => {}).then(run);
   }
 
   private listen(): void {
@@ -108,7 +108,7 @@ export class Leader {
     const ready = this.engine !== undefined && tabstore === PROTOCOL;
     if (!ready || !seek.hub) {
       this.tell({ kind: "heard", client, ready, hub: false });
-      if (ready) this.seat(seek, new BroadcastChannel(privateChannel(this.self.name, seek)));
+      if (ready) this.seat(seek, new BroadcastChannel(privateChannel(this.self.place, seek)));
       return;
     }
     const hub = await this.meet();

@@ -7,7 +7,7 @@ import { LOAD_HELP } from "../code.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { endOf, holderOf, PATIENCE, within } from "../lock.js";
 import type { Connect } from "./channel.js";
-import type { EngineEvents, EngineHost, EngineOptions, FromWorker, ModuleName, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
+import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, isShared, type ModuleName, type OnResponses, type Opening, type RunningEngine, type ToWorker } from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
@@ -84,8 +84,7 @@ class WorkerEngine implements RunningEngine {
   /** The worker has ended, or leads no more. */
   private async gone(): Promise<void> {
     if (this.main.failure !== undefined && !this.isLost) return;
-    const { name, storage } = this.options;
-    if (storage === "indexeddb" && (await holderOf(name)) !== undefined) {
+    if (isShared(this.options) && (await holderOf(this.options.place)) !== undefined) {
       this.lose();
       this.receive({ kind: "replaced" });
     } else {

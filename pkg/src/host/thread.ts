@@ -4,16 +4,21 @@
 
 import { leaderChanged } from "../call-queue.js";
 import { readClock } from "../clock.js";
+import { loadCode } from "../code.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
+import { once } from "../platform/platform.js";
 import type { Connect } from "./channel.js";
 import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
-import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
-import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
+import { glue, type InstanceCalls, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
+import { type EngineEvents, type EngineHost, type EngineOptions, isShared, type LeadingEngine, type ModuleSource, type OnResponses, type Opening, type RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
 import { keepsLogs, logFolder, prepareLogs } from "./log-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
+
+/** The files of this origin, which few instances lie in. */
+const loadOriginFiles = once(() => loadCode(import("./origin-files.js")));
 
 /** After this time without a call (ms) the thread may have been frozen, and the lock may have been taken from it. */
 const IDLE = 1000;
@@ -120,7 +125,7 @@ class ThreadEngine implements LeadingEngine {
   private held: (() => void)[] | undefined;
   private readonly unwatch: () => void;
 
-  constructor(readonly name: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
+  constructor(readonly name: string, private readonly place: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -158,7 +163,7 @@ class ThreadEngine implements LeadingEngine {
     if (this.held === undefined && now - this.seen > IDLE) {
       const held: (() => void)[] = this.held = [];
       // The browser tells of a theft before it answers this.
-      void holderOf(this.name).catch(() => {}).then(() => {
+      void holderOf(this.place).catch(() => {}).then(() => {
         for (const run of held) run();
         this.held = undefined;
       });
@@ -298,7 +303,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   };
   const lock = (how?: LockOptions): Promise<Release> => {
     const asked = grant = { held: !over };
-    return lockInstance(options.name, () => {
+    return lockInstance(options.place, () => {
       // Without locks the fence decides between two openings: each may hear the other one.
       asked.held = !canFollow();
       if (running === undefined) leader?.stop();
@@ -306,19 +311,23 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     }, how);
   };
   const open = async (): Promise<RunningEngine> => {
-    const shared = options.storage === "indexeddb";
+    const shared = isShared(options);
     /** The folder of its log. */
     let logs: HostLogFolder | undefined;
-    const openFolder = shared
+    const openFolder = options.storage === "indexeddb"
       ? () => (logs = logFolder(options.name))
-      : () => (folder = folders!.open(options));
+      // What is read of a folder in files may be changed at once.
+      : async () => {
+        await locking;
+        return (folder = await (folders ?? (await loadOriginFiles()).folders).open(options));
+      };
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await unlessTrapped(() => Engine.open({ ...options, logInFiles: shared && keepsLogs() }, locking.then(() => granted, () => false), () => wasWitnessed(options.name), openFolder, onEnd, (error) => {
+      const engine = await unlessTrapped(() => Engine.open({ ...options, logInFiles: options.storage === "indexeddb" && keepsLogs() }, locking.then(() => granted, () => false), () => wasWitnessed(options.name), openFolder, onEnd, (error) => {
         // After it was cut off, its calls fail.
         if (running?.isLost) return;
         if (error !== null && toError(error).code === "Closed") {
@@ -339,13 +348,15 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       const release = (): Promise<void> => {
         // The next leader can have its files at once.
         logs?.release();
+        folder?.release();
         return unlock();
       };
-      running = new ThreadEngine(options.name, options.client, engine, events, release, clock, await leading, waited, witnessed);
+      running = new ThreadEngine(options.name, options.place, options.client, engine, events, release, clock, await leading, waited, witnessed);
       running.leader?.lead(running, options, waited);
       return running;
     } catch (error) {
       logs?.release();
+      folder?.release();
       // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
       (await leading)?.stop();
@@ -360,6 +371,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     grant.held = false;
     queue.abort();
     running?.kill();
+    folder?.release();
     await locking.then((release) => release(), () => {});
   }
   function inherit(other: EngineOptions): void {
@@ -373,8 +385,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       queued.then(resolve, (error: unknown) => {
         if (taken === undefined) reject(error);
       });
-      opening.takeOver = (holder, leader) => void takeTurn(options.name, async () => {
-        if ((await holderOf(options.name)) !== holder || over || !opening.waits) return;
+      opening.takeOver = (holder, leader) => void takeTurn(options.place, async () => {
+        if ((await holderOf(options.place)) !== holder || over || !opening.waits) return;
         taken = queued.catch(() => lock({ steal: true }));
         queue.abort();
         resolve(taken);
@@ -390,15 +402,15 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     if (over || !canFollow() || trapped() !== undefined || (grant.held && toError(error).code !== "Busy")) throw error;
     opening.waits = waited = true;
     events.onWaiting();
-    if (keepsLogs()) prepareLogs();
+    if (options.storage === "indexeddb" && keepsLogs()) prepareLogs();
     queue = new AbortController();
     locking = wait();
     await locking;
     opening.waits = false;
     return open().catch(openLater);
   };
-  if (options.storage !== "indexeddb") {
-    // A folder has a lock of its own.
+  if (!isShared(options)) {
+    // A folder of Node has a lock of its own.
     locking = Promise.resolve(async () => folder?.release());
     opening.engine = open();
   } else {
@@ -411,16 +423,16 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
 }
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
-export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
-  const loaded = ready(module, source);
-  if (locked === undefined) return unlessTrapped(() => run(loaded));
+export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (calls: InstanceCalls) => Promise<T>, inFiles: boolean, locked?: string): Promise<T> {
+  const calls: InstanceCalls = inFiles ? (await loadOriginFiles()).instances : ready(module, source);
+  if (locked === undefined) return unlessTrapped(() => run(calls));
   let leader: Leader | undefined;
   // Without locks it takes the instance from nobody.
   const release = await lockSoon(locked, canFollow() ? () => leader?.stop() : undefined);
   // Tabs that want to open it hear that this one lives.
-  leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
+  leader = canFollow() ? new Leader({ place: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
   try {
-    return await unlessTrapped(() => run(loaded));
+    return await unlessTrapped(() => run(calls));
   } finally {
     leader?.stop();
     await release();

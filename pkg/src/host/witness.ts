@@ -5,41 +5,12 @@
  */
 
 import { PATIENCE, within } from "../lock.js";
+import { folderIn, kept, LOGS, nameIn } from "./origin-folder.js";
 
 const WITNESSES = "tabstore-instances";
 
-/** The folder of the folders of logs. */
-export const LOGS = "tabstore-logs";
-
 /** Without this much space, in bytes, no witness is written: the row in the list of instances has to do. */
 const SPACE = 16 << 20;
-
-/** The handles whose calls are under way. */
-const inUse = new Set<unknown>();
-
-/** Makes a call of a handle of a file or a folder. If Chromium collects the handle meanwhile, the call gets no answer. */
-export async function kept<H, T>(handle: H, call: (handle: H) => T): Promise<Awaited<T>> {
-  const use = { handle };
-  inUse.add(use);
-  try {
-    return await call(handle);
-  } finally {
-    inUse.delete(use);
-  }
-}
-
-/** A folder of this origin; `undefined` where there is no such file system, or it is forbidden. */
-export async function folderIn(name: string): Promise<FileSystemDirectoryHandle | undefined> {
-  try {
-    const root = await (globalThis.navigator as Navigator | undefined)?.storage?.getDirectory?.();
-    return await kept(root, (root) => root?.getDirectoryHandle(name, { create: true }));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Names of instances are compared without case. */
-export const nameIn = (instance: string): string => instance.toLowerCase();
 
 /** Whether an instance has existed, as far as its witness can tell in good time. */
 export async function wasWitnessed(instance: string): Promise<boolean> {

@@ -16,7 +16,7 @@ import { FakeEngine } from "./engine.js";
 
 const turn = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", path: undefined, create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", path: undefined, place: "demo", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
 
 /** What is to be closed, so that the test ends. */
 export const undo: (() => void)[] = [];

@@ -36,8 +36,9 @@ const JOURNAL: [&str; 2] = ["journal-0", "journal-1"];
 /// The file of a segment has this name, and the segment's number in hexadecimal digits.
 const SEGMENT: &str = "segment-";
 
-/// A turn of the journal begins when its commits have so many bytes, and as many as its state.
-const TURN_BYTES: u64 = 4 << 20;
+/// A turn of the journal begins when its commits have so many bytes, and as many as its state. With the last of them a file stays
+/// below 4 MiB: Chromium reserves the next power of two for a file that is open.
+const TURN_BYTES: u64 = 15 << 18;
 
 /// So many files of segments are open at most, beside those that are not flushed.
 const OPEN_FILES: usize = 64;
@@ -265,10 +266,12 @@ impl<D: Folder> Store<D> {
         }
     }
 
-    /// Waits until the device has all segments.
+    /// Waits until the device has all segments. Closes those that were written, for which Chromium reserves up to twice their bytes.
     fn flush_segments(&self) -> Result<()> {
-        let files: Vec<_> = self.segments.borrow().open.iter().map(|(_, file)| Rc::clone(file)).collect();
-        for file in files {
+        let files = std::mem::take(&mut self.segments.borrow_mut().open);
+        let (written, others) = files.into_iter().partition::<Vec<_>, _>(|(_, file)| file.borrow().is_written);
+        self.segments.borrow_mut().open = others;
+        for (_, file) in written {
             self.flushed(file.borrow_mut().flush())?;
         }
         self.flush_names()

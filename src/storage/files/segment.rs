@@ -39,6 +39,8 @@ pub(super) struct SegmentFile<F> {
     has_rest: bool,
     /// Whether a group was written since the last flush.
     pub(super) dirty: bool,
+    /// Whether a group was written since it was opened.
+    pub(super) is_written: bool,
 }
 
 fn seed(id: SegmentId, at: u64) -> u64 {
@@ -51,7 +53,8 @@ impl<F: File> SegmentFile<F> {
     /// # Errors
     /// Errors of the file.
     pub(super) fn open(file: F, id: SegmentId) -> Result<Self> {
-        let mut segment = Self { file, id, places: Vec::new(), end: 0, has_rest: false, dirty: false };
+        let mut segment =
+            Self { file, id, places: Vec::new(), end: 0, has_rest: false, dirty: false, is_written: false };
         let length = segment.file.length()?;
         while let Some(end) = segment.read_group(length)? {
             segment.end = end;
@@ -141,6 +144,7 @@ impl<F: File> SegmentFile<F> {
             return Err(error);
         }
         self.dirty = true;
+        self.is_written = true;
         self.end = at;
         places.into_iter().for_each(|place| self.put(place));
         Ok(())

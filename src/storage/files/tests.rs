@@ -71,6 +71,31 @@ fn a_store_outlives_its_process() {
     now(contract::large_records_come_back(&Processes::default())).unwrap();
 }
 
+/// For a file that was written, Chromium reserves more room than it has bytes, until it is closed.
+#[test]
+fn a_written_segment_is_closed_once_a_manifest_may_name_it() {
+    let storage = open(&Device::default()).unwrap();
+    let opened = || storage.store.segments.borrow().open.len();
+    let block = |segment, block| BlockId { segment: SegmentId(segment), block };
+    for number in 0..3 {
+        now(storage.stage(SegmentId(1), vec![(number, vec![7; 100].into())], Durability::Strict)).unwrap();
+    }
+    now(storage.stage(SegmentId(2), vec![(0, vec![8; 100].into())], Durability::Relaxed)).unwrap();
+    now(storage.commit(append(1, 10))).unwrap();
+    assert_eq!(opened(), 2);
+    let manifest = Some((ManifestId(1), vec![1].into()));
+    now(storage.commit(Commit { manifest, ..Commit::default() })).unwrap();
+    assert_eq!(opened(), 0);
+    let found = now(storage.get_blocks(&[block(1, 2), block(2, 0), block(2, 1)])).unwrap();
+    assert_eq!(found, [Some(vec![7; 100].into()), Some(vec![8; 100].into()), None]);
+    // What is only read stays open, and what is written again is closed again.
+    assert_eq!(opened(), 2);
+    now(storage.stage(SegmentId(2), vec![(1, vec![9; 100].into())], Durability::Relaxed)).unwrap();
+    now(storage.commit(Commit { manifest: Some((ManifestId(2), vec![2].into())), ..Commit::default() })).unwrap();
+    assert_eq!(opened(), 1);
+    assert_eq!(now(storage.get_blocks(&[block(2, 1)])).unwrap(), [Some(vec![9; 100].into())]);
+}
+
 fn append(number: u64, bytes: usize) -> Commit {
     Commit { log: vec![(LogNumber(number), vec![number as u8; bytes].into())], ..Commit::default() }
 }

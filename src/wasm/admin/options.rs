@@ -124,7 +124,10 @@ impl OpenOptions {
 
     /// The options of the engine of an instance of this kind.
     pub(in crate::wasm) fn engine(&self, kind: InstanceKind) -> Options {
-        let defaults = Options::of(kind);
+        let mut defaults = Options::of(kind);
+        if self.is_in_files() {
+            defaults = defaults.in_files();
+        }
         let bytes = |given: Option<u32>, usual: usize| given.map_or(usual, |given| given as usize);
         // Memory has no quota.
         let reserve = if self.is_in_memory() { Some(0) } else { self.reserve_bytes };
@@ -133,7 +136,7 @@ impl OpenOptions {
             cache_bytes: bytes(self.cache_bytes, defaults.cache_bytes),
             durability: self.durability.unwrap_or(defaults.durability),
             reserve_bytes: bytes(reserve, defaults.reserve_bytes),
-            shape: self.partitions.map_or(Shape::DEFAULT, Partitions::shape),
+            shape: self.partitions.map_or(defaults.shape, |partitions| partitions.shape(defaults.shape)),
             salvage: self.salvage.unwrap_or(defaults.salvage),
             clock: if self.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
@@ -170,8 +173,7 @@ impl CreateInstance {
 }
 
 impl Partitions {
-    fn shape(self) -> Shape {
-        let usual = Shape::DEFAULT;
+    fn shape(self, usual: Shape) -> Shape {
         let partition_bytes = self.split_bytes.unwrap_or(usual.partition_bytes);
         Shape {
             partition_bytes,

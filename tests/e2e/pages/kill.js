@@ -11,8 +11,8 @@ const IN_FLIGHT = 60;
 async function main() {
   const databases = await indexedDB.databases().then((all) => all.map(({ name }) => name), String);
   // Small limits: flushes and compactions happen all the time, and are killed too.
-  const memtableBytes = Number(new URLSearchParams(location.search).get("memtable"));
-  const options = { memtableBytes, cacheBytes: 256 * 1024 };
+  const asked = new URLSearchParams(location.search);
+  const options = { memtableBytes: Number(asked.get("memtable")), cacheBytes: 256 * 1024, storage: asked.get("storage") };
   let told;
   const db = await open("killed", options).catch((error) => {
     if (error.code !== "DataLost") throw error;

@@ -23,7 +23,7 @@ export function tabstore(worker: boolean, place: OpenOptions = { storage: "index
       }
     },
     close: () => db.close(),
-    remove: (name) => deleteInstance(name),
+    remove: (name) => deleteInstance(name, place.storage === "files" ? { storage: "files" } : {}),
     put: (tableName, { id, name, city, note, score, count }) =>
       tableName === "indexed"
         ? db.putRow({ tableName, primaryKey: { city, id }, attributes: { name, note, score, count } })
