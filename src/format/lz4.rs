@@ -117,30 +117,74 @@ pub(super) fn repeat(distance: usize, length: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// Short literals, and the steps of copies, are moved as so many bytes at once. What is moved too much is overwritten later.
+const LITERALS: usize = 16;
+const STEP: usize = 8;
+/// A longer copy is a few large moves.
+const SHORT_COPY: usize = 64;
+
+/// Copies the `N` bytes at a place to another one. Returns whether both are inside.
+#[inline(always)]
+fn move_chunk<const N: usize>(from: Option<&[u8; N]>, out: &mut [u8], at: usize) -> bool {
+    let into = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>);
+    if let (Some(from), Some(into)) = (from, into) {
+        *into = *from;
+        return true;
+    }
+    false
+}
+
 /// The `raw` bytes of an LZ4 block.
 pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(block);
-    // Grows as the block is read, to at most 255 times its length.
-    let mut out = Vec::with_capacity(raw.min(block.len().saturating_mul(255)));
+    let more = reader.damage("an LZ4 block holds more than it says");
+    let less = reader.damage("an LZ4 block holds less than it says");
+    // It cannot hold more than 255 times its length, and must not ask for more memory.
+    if raw > block.len().saturating_mul(255) {
+        return Err(less);
+    }
+    let mut out = vec![0; raw + LITERALS];
+    let mut at = 0;
     loop {
         let token = usize::from(reader.u8()?);
         let literals = length(token >> 4, &mut reader)?;
-        let literals = reader.take(literals)?;
-        if literals.len() > raw - out.len() {
-            return Err(reader.damage("an LZ4 block holds more than it says"));
+        if literals > raw - at {
+            return Err(more);
         }
-        out.extend_from_slice(literals);
+        if literals > LITERALS || !move_chunk::<LITERALS>(reader.rest().first_chunk(), &mut out, at) {
+            let into = out.get_mut(at..at + literals).unwrap_or_default();
+            into.copy_from_slice(reader.rest().get(..literals).ok_or(less)?);
+        }
+        reader.take(literals)?;
+        at += literals;
         if reader.is_empty() {
             break;
         }
         let distance = usize::from(reader.u8()?) | usize::from(reader.u8()?) << 8;
         let length = LEAST + length(token & 15, &mut reader)?;
-        if distance == 0 || distance > out.len() || length > raw - out.len() {
+        if distance == 0 || distance > at || length > raw - at {
             return Err(reader.damage("an LZ4 block copies from before its start"));
         }
-        repeat(distance, length, &mut out);
+        let end = at + length;
+        if distance >= STEP && length <= SHORT_COPY {
+            while at < end {
+                let from = out.get(at - distance..).and_then(<[u8]>::first_chunk::<STEP>).copied();
+                move_chunk(from.as_ref(), &mut out, at);
+                at += STEP;
+            }
+        } else {
+            // An overlapping copy repeats. Each round copies all bytes so far, twice as many as before.
+            let start = at - distance;
+            while at < end {
+                let count = (end - at).min(at - start);
+                out.copy_within(start..start + count, at);
+                at += count;
+            }
+        }
+        at = end;
     }
-    if out.len() == raw { Ok(out) } else { Err(reader.damage("an LZ4 block holds less than it says")) }
+    out.truncate(raw);
+    if at == raw { Ok(out) } else { Err(less) }
 }
 
 /// A length whose first four bits were read.
@@ -212,6 +256,29 @@ mod tests {
                 input.extend(input.clone());
             }
             there_and_back(&input);
+        }
+    }
+
+    proptest! {
+        /// F: a damaged block is refused, or read as any other reader of LZ4 does.
+        #[test]
+        fn a_damaged_block_is_read_as_others_read_it(
+            pieces in proptest::collection::vec(proptest::collection::vec(0u8..4, 0..90), 1..6),
+            damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..4),
+            cut in any::<proptest::sample::Index>(),
+            raw in 0usize..500,
+        ) {
+            let input = pieces.concat();
+            let mut block = Vec::new();
+            compress(&input, &mut block);
+            for (place, mask) in damage {
+                *place.get_mut(&mut block) ^= mask;
+            }
+            for (block, raw) in [(&block[..], input.len()), (&block[..], raw), (&block[..cut.index(block.len())], input.len())] {
+                if let Ok(read) = decompress(block, raw) {
+                    prop_assert_eq!(Some(read), lz4_flex::block::decompress(block, raw).ok());
+                }
+            }
         }
     }
 
