@@ -30,9 +30,11 @@ mod link;
 mod transaction;
 mod turn;
 
-use super::env::sleep;
+use super::env::{load, sleep};
+use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use crate::format::record::{self, Place};
+use crate::modules::Module;
 use crate::storage::{
     BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage,
     check_stage, closed, fenced,
@@ -377,12 +379,22 @@ impl Storage for IdbStorage {
     }
 
     async fn squeeze(&self) -> bool {
-        if !is_browser("Chrome/") {
-            return false;
-        }
-        let Ok(connection) = self.link.connection().await else { return false };
+        // If the module cannot be loaded, there is no more room.
+        is_browser("Chrome/") && load(Module::Occasional).await.is_ok() && squeeze(self.clone()).await
+    }
+
+    async fn close(&self) {
+        self.link.close().await;
+    }
+}
+
+/// Makes LevelDB compact. A gate of [`Module::Occasional`].
+#[inline(never)]
+fn squeeze(storage: IdbStorage) -> LocalFuture<bool> {
+    Box::pin(async move {
+        let Ok(connection) = storage.link.connection().await else { return false };
         let zeros = Uint8Array::new_with_length(SQUEEZE_BYTES);
-        let written = self.write(&connection, &[LOG], Durability::Relaxed, |write| {
+        let written = storage.write(&connection, &[LOG], Durability::Relaxed, |write| {
             let store = write.store(LOG)?;
             for value in 1..=SQUEEZE_VALUES {
                 // No record has such a key.
@@ -396,11 +408,7 @@ impl Storage for IdbStorage {
         drop(written.await);
         sleep(SQUEEZE_PAUSE).await;
         true
-    }
-
-    async fn close(&self) {
-        self.link.close().await;
-    }
+    })
 }
 
 /// The fence is the record of the log with the lowest key, below 0: its number. Its value is the note.
@@ -433,8 +441,6 @@ fn fence_key(number: u64) -> Result<JsValue> {
 }
 
 /// Makes the requests that fail if the fence has another number, and change it. A gate of [`Module::Files`].
-///
-/// [`Module::Files`]: crate::modules::Module::Files
 #[inline(never)]
 fn issue_fence(write: &mut Write, Behind { number, changed }: Behind<'_>) -> Result<(), Trouble> {
     let store = write.store(LOG)?;

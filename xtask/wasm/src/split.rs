@@ -161,6 +161,7 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
             "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::add_defined_column::*",
             "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::delete_defined_column::*",
             "tabstore::tablestore::stored::<impl tabstore::tablestore::instance::Instance<S>>::compute_storage::*",
+            "tabstore::wasm::idb::squeeze*",
             "tabstore::wasm::engine::Opened::metrics",
             "tabstore::wasm::admin::run_occasional",
             "tabstore::wasm::admin::occasional*",
