@@ -58,7 +58,7 @@ export async function cold(server, wanted) {
   const head = ["", "unit", ...engines.map((name) => NAMES[name])];
   const lines = ROWS.map(([workload, what, unit, asked]) => {
     const [mine, ...others] = engines.map((name) => (asked.has(name) ? median(figuresOf(workload, name)) : undefined));
-    return [what, unit, figure(mine), ...others.map((value) => (Number.isFinite(value) ? `${figure(value)} (${times(value / mine)})` : "-"))];
+    return [what, unit, figure(mine), ...others.map((value) => (Number.isFinite(value) ? `${figure(value)}${Number.isFinite(mine) ? ` (${times(value / mine)})` : ""}` : "-"))];
   });
   const flushes = samples.map(({ probe }) => probe.flush);
   const gone = samples.filter(isDiscarded).map(({ engine, round, probe }) => `${NAMES[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
