@@ -32,7 +32,9 @@ export interface HostFolder {
   /** Waits until the device has the names of its files. */
   flush(): void;
   /** Remembers that an engine has opened the instance. */
-  use(): void;
+  use(): void | Promise<void>;
+  /** Whether the instance was deleted although it is open, where that can happen. */
+  readonly isGone?: () => Promise<boolean>;
   /** Closes all files, and gives the folder back. Later calls do nothing. */
   release(): void;
 }
@@ -61,10 +63,11 @@ export interface HostFolders {
   /** A name for the place of an instance, the same for all absolute paths of that place. It has no upper case. */
   placeOf(path: string, name: string): string;
   /**
-   * Opens the folder of an instance.
+   * Opens the folder of an instance. `isOurs` tells whether the caller still has the instance's lock, where the folder has none of
+   * its own. `onGone` gets the error that ends the engine when the instance is deleted while it is open.
    *
    * @throws `Busy` if another process or thread has it, `OTSObjectNotExist` with `create: false`, `QuotaExceeded`,
    * `Unavailable`.
    */
-  open(options: EngineOptions): HostFolder | Promise<HostFolder>;
+  open(options: EngineOptions, isOurs: () => Promise<boolean>, onGone: (error: unknown) => void): HostFolder | Promise<HostFolder>;
 }

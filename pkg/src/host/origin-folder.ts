@@ -51,7 +51,7 @@ interface AccessHandle {
 /** Whether this thread can open files of the origin. */
 export const canOpen = (): boolean => "DedicatedWorkerGlobalScope" in globalThis && "FileSystemSyncAccessHandle" in globalThis;
 
-function fileOf(handle: AccessHandle, onClose: () => void): HostFile {
+function fileOf(handle: AccessHandle, close: () => void): HostFile {
   // One object for all calls: a new one for each costs as much as a small write.
   const place = { at: 0 };
   return {
@@ -66,15 +66,12 @@ function fileOf(handle: AccessHandle, onClose: () => void): HostFile {
     length: () => handle.getSize(),
     setLength: (length) => handle.truncate(length),
     flush: () => handle.flush(),
-    close() {
-      onClose();
-      handle.close();
-    },
+    close,
   };
 }
 
 /** A folder that `find` gives. It is asked for once, with the first call. */
-export function originFolder(find: () => Promise<FileSystemDirectoryHandle>): HostLogFolder {
+export function originFolder(find: () => Promise<FileSystemDirectoryHandle>): HostLogFolder & { abandon(): void } {
   let found: Promise<FileSystemDirectoryHandle> | undefined;
   const folder = (): Promise<FileSystemDirectoryHandle> => (found ??= find());
   const open = new Set<AccessHandle>();
@@ -95,7 +92,9 @@ export function originFolder(find: () => Promise<FileSystemDirectoryHandle>): Ho
         release();
         throw new TypeError();
       }
-      return fileOf(handle, () => open.delete(handle));
+      return fileOf(handle, () => {
+        if (open.delete(handle)) handle.close();
+      });
     },
     async peek(name) {
       const file = await kept(await (await folder()).getFileHandle(name), (found) => found.getFile());
@@ -110,5 +109,7 @@ export function originFolder(find: () => Promise<FileSystemDirectoryHandle>): Ho
     // The browser keeps names by itself.
     flush() {},
     release,
+    /** Lets its files be, without closing them. */
+    abandon: () => open.clear(),
   };
 }

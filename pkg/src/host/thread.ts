@@ -125,7 +125,7 @@ class ThreadEngine implements LeadingEngine {
   private held: (() => void)[] | undefined;
   private readonly unwatch: () => void;
 
-  constructor(readonly name: string, private readonly place: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
+  constructor(readonly name: string, private readonly place: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>, private readonly isGone?: () => Promise<boolean>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -263,6 +263,7 @@ class ThreadEngine implements LeadingEngine {
     if (this.dead || this.closing) return;
     this.closing = true;
     await this.leader?.close();
+    await this.isGone?.();
     this.end();
     try {
       await unlessTrapped(async () => {
@@ -319,7 +320,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       // What is read of a folder in files may be changed at once.
       : async () => {
         await locking;
-        return (folder = await (folders ?? (await loadOriginFiles()).folders).open(options));
+        return (folder = await (folders ?? (await loadOriginFiles()).folders).open(options, () => holderOf(options.place).then(() => granted.held), onEnd));
       };
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
@@ -342,7 +343,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         engine.free();
         throw ended ?? leaderChanged(options.name);
       }
-      folder?.use();
+      await folder?.use();
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
       const unlock = await locking;
       const release = (): Promise<void> => {
@@ -351,7 +352,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         folder?.release();
         return unlock();
       };
-      running = new ThreadEngine(options.name, options.place, options.client, engine, events, release, clock, await leading, waited, witnessed);
+      running = new ThreadEngine(options.name, options.place, options.client, engine, events, release, clock, await leading, waited, witnessed, folder?.isGone);
       running.leader?.lead(running, options, waited);
       return running;
     } catch (error) {

@@ -42,7 +42,7 @@ async function prepared(t, context, server) {
   return page;
 }
 
-const FILES = /^(journal-[01]|segment-[0-9a-f]+|opened|instance\.capacity\.\d+\.Shop)$/;
+const FILES = /^(\d+\.(journal-[01]|segment-[0-9a-f]+|opened)|instance\.capacity\.\d+\.Shop)$/;
 
 test("files: an instance lies in the files of the origin, and is there after a reload, after a close, and beside one of its name in IndexedDB", async (t) => {
   const page = await prepared(t, await startBrowser(t), await servePackage(t));
@@ -56,7 +56,7 @@ test("files: an instance lies in the files of the origin, and is there after a r
   });
   assert.deepEqual({ ...first, names: 0 }, { persistence: "files", role: "leader", inFiles: true, names: 0, databases: [] });
   assert.deepEqual(first.names.filter((name) => !FILES.test(name)), []);
-  assert.ok(first.names.filter((name) => name.startsWith("segment-")).length > 0, first.names.join());
+  assert.ok(first.names.filter((name) => name.includes(".segment-")).length > 0, first.names.join());
   await reload(page);
   await page.evaluate(prepare);
   const second = await page.evaluate(async () => {
@@ -224,6 +224,7 @@ test("files: what cannot have them is refused by name, and so is a path", async 
       path: say(await H.refusal(() => T.open("refused", { storage: "files", path: "/data" }))),
       missing: say(await H.refusal(() => T.open("refused", { storage: "files", create: false }))),
       name: say(await H.refusal(() => T.open("../up", { storage: "files" }))),
+      names: await Promise.all(["", "..", "a/b", "ab", "no_such", "x".repeat(17)].map(async (name) => (await H.refusal(() => T.deleteInstance(name, { storage: "files" }))).code)),
       again: say(await H.refusal(() => T.open("refused", { storage: "files", worker: false }))),
       listed: say(await H.refusal(() => T.listInstances({ storage: "memory" }))),
       works: (await T.open("refused").then((db) => db.close())) === undefined,
@@ -235,6 +236,7 @@ test("files: what cannot have them is refused by name, and so is a path", async 
   assert.match(seen.path, /^OTSParameterInvalid: .*'path' is for Node and Deno/);
   assert.match(seen.missing, hasFiles ? /^OTSObjectNotExist: / : /^Unavailable: /);
   assert.match(seen.name, /^OTSParameterInvalid: /);
+  assert.deepEqual([...new Set(seen.names)], ["OTSParameterInvalid"]);
   assert.match(seen.listed, /^OTSParameterInvalid: .*'storage' is 'memory'/);
   assert.equal(seen.works, true);
 });
@@ -266,8 +268,7 @@ test("I1, files: instances in files are listed, described and deleted, not while
     await T.deleteInstance("Alpha", files);
     // A deletion that has begun, whose tab was killed.
     const folder = await F.folder("books");
-    await folder.getFileHandle("deleted", { create: true });
-    await folder.removeEntry("journal-1").catch(() => {});
+    for (const name of await F.names("books")) if (/^instance|journal-1$/.test(name)) await folder.removeEntry(name);
     const listed = await T.listInstances(files);
     const missing = await H.refusal(() => T.open("books", { ...files, create: false }));
     await F.fill("books", 0, 5);
@@ -285,13 +286,83 @@ test("files: an instance whose journal is gone is told as lost, and begins anew 
     await F.fill("lost", 0, 10);
     await db.close();
     const folder = await F.folder("lost");
-    for (const name of ["journal-0", "journal-1"]) await folder.removeEntry(name);
+    for (const name of await F.names("lost")) if (name.includes(".journal-")) await folder.removeEntry(name);
     const { code } = await H.refusal(() => T.open("lost", { storage: "files" }));
     await F.fill("lost", 0, 7, { lost: "recreate" });
     await db.close();
     return { code, rows: await F.rows("lost") };
   });
   assert.deepEqual(seen, { code: "DataLost", rows: 7 });
+}, { needs: ["storage"] });
+
+test("files: if the site's data is cleared while an instance is open, it ends by name, and the next one begins anew", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const page = await prepared(t, context, server);
+  for (const waits of [true, false]) {
+    await page.evaluate(async () => {
+      await F.fill("cleared", 0, 50);
+      globalThis.told = new Promise((resolve) => db.addEventListener("health", ({ healthy, error }) => resolve([healthy, error.code, error.message])));
+    });
+    await engine.clear(context, page, server, "indexeddb,file_systems");
+    if (waits) {
+      await page.evaluate(() => H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id: 100 } })));
+      const [healthy, code, message] = await page.evaluate(() => told);
+      assert.deepEqual([healthy, code], [false, "Closed"]);
+      assert.match(message, /site's data was cleared/);
+      assert.equal(await page.evaluate(async () => (await H.refusal(() => db.listTable())).code), "Closed");
+    }
+    // Right after it, nobody has noticed yet.
+    await page.evaluate(() => db.close());
+    assert.deepEqual(await page.evaluate(async () => {
+      const db = await T.open("cleared", { storage: "files" });
+      const tables = await db.listTable();
+      await db.close();
+      await T.deleteInstance("cleared", { storage: "files" });
+      return tables;
+    }), []);
+  }
+}, { needs: ["storage", "clear"] });
+
+test("files: a deletion beside a frozen tab that has the files is refused, and deletes nothing", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t, { args: OWN_RENDERER });
+  const one = await openFreezable(t, context, server);
+  const options = { storage: "files" };
+  await one.evaluate(open, { name: "frozen", options });
+  await one.evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] }));
+  const two = await openFreezable(t, context, server);
+  one.stop();
+  // Its lock is taken from it, and given back: it holds its files all the same.
+  const seen = await two.evaluate(async (options) => {
+    const opening = T.open("frozen", options);
+    const codes = [];
+    let last;
+    for (const started = performance.now(); performance.now() - started < 8000;) codes.push((last = await H.refusal(() => T.deleteInstance("frozen", options))).code);
+    const listed = (await T.listInstances(options)).map(({ name }) => name);
+    globalThis.opening = opening;
+    return { codes: [...new Set(codes)], listed, last: last.message };
+  }, options);
+  assert.deepEqual({ ...seen, last: 0 }, { codes: ["Busy"], listed: ["frozen"], last: 0 });
+  one.thaw();
+  assert.deepEqual(await two.evaluate(async () => (await opening).listTable()), ["t"]);
+}, { needs: ["storage", "freezing"] });
+
+test("files: one of several handles that close at once never fails", async (t) => {
+  const page = await openPage(t, await startBrowser(t), await servePackage(t));
+  const failures = await page.evaluate(async () => {
+    const failures = [];
+    for (let i = 0; i < 60; i++) {
+      const handles = await Promise.all([T.open("twice", { storage: "files" }), T.open("twice", { storage: "files" })]);
+      const [one, two] = i % 2 === 0 ? handles : handles.reverse();
+      const closing = one.close().catch(({ code }) => failures.push(code));
+      if (i % 3 > 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+      await two.close().catch(({ code }) => failures.push(code));
+      await closing;
+    }
+    return failures;
+  });
+  assert.deepEqual(failures, []);
 }, { needs: ["storage"] });
 
 test("Q, files: a full origin refuses what adds by name, still deletes, and is written again", async (t) => {

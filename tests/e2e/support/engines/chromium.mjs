@@ -72,9 +72,9 @@ export default {
   },
 
   /** Clears what a server's pages have stored. */
-  async clear(context, page, { origin }) {
+  async clear(context, page, { origin }, storageTypes = "indexeddb") {
     const session = await context.newCDPSession(page);
-    await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "indexeddb" });
+    await session.send("Storage.clearDataForOrigin", { origin, storageTypes });
   },
 
   /** Crashes the process of a page. */
