@@ -35,6 +35,17 @@ const prepare = () => {
   };
 };
 
+/** In the page: the worker that was started last, as `worker`. */
+const noteWorkers = () => {
+  const Real = Worker;
+  globalThis.Worker = class extends Real {
+    constructor(...given) {
+      super(...given);
+      globalThis.worker = this;
+    }
+  };
+};
+
 /** A page with the functions above. */
 async function prepared(t, context, server) {
   const page = await openPage(t, context, server);
@@ -110,14 +121,8 @@ for (const [how, end, needs] of [
 ]) {
   test(`files: a worker that ${how} gives its files back, and the handle goes on with a fresh engine`, async (t) => {
     const page = await openPage(t, await startBrowser(t), await servePackage(t), "/trapping/");
+    await page.evaluate(noteWorkers);
     await page.evaluate(async () => {
-      const Real = Worker;
-      globalThis.Worker = class extends Real {
-        constructor(...given) {
-          super(...given);
-          globalThis.worker = this;
-        }
-      };
       globalThis.db = await T.open("ends", { storage: "files" });
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
       for (let id = 0; id < 50; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
@@ -140,14 +145,8 @@ for (const [how, end, needs] of [
 
 test("files: a write of unknown fate is told, and read after the next opening as it is stored", async (t) => {
   const page = await openPage(t, await startBrowser(t), await servePackage(t), "/doubting/");
+  await page.evaluate(noteWorkers);
   const seen = await page.evaluate(async () => {
-    const Real = Worker;
-    globalThis.Worker = class extends Real {
-      constructor(...given) {
-        super(...given);
-        globalThis.worker = this;
-      }
-    };
     globalThis.db = await T.open("doubts", { storage: "files" });
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
