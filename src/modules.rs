@@ -33,7 +33,7 @@ pub enum Module {
     Transactions,
     /// Storage in files of the host, and the log of IndexedDB in files.
     Files,
-    /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
+    /// Storage in memory, salvage, damaged indexes, full origins, and administration that most pages never ask for.
     Occasional,
 }
 

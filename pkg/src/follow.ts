@@ -11,7 +11,7 @@ import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToF
 import type { EngineHost, EngineOptions } from "./host/host.js";
 import { type PortLike, PortSession } from "./host/session.js";
 import { KeptRows } from "./kept.js";
-import { busy, holderOf, lockName, PATIENCE, privateChannel, within } from "./lock.js";
+import { busy, holderOf, lockName, nameAt, PATIENCE, privateChannel, within } from "./lock.js";
 import { FATAL } from "./retry.js";
 import { TICK, Watch } from "./watch.js";
 
@@ -217,7 +217,7 @@ export class Follower extends CallQueue {
     const asked = this.waiting.filter((one): one is AdminCall => !(one instanceof Uint8Array) && one.request !== undefined);
     for (const one of asked) {
       this.waiting.splice(this.waiting.indexOf(one), 1);
-      one.reject(leaderChanged(this.tab.instance));
+      one.reject(leaderChanged(nameAt(this.tab.instance)));
     }
   }
 
@@ -230,7 +230,7 @@ export class Follower extends CallQueue {
     session?.fail(local("Closed", "The leader has gone."));
     if (knows) this.isDoubtful = true;
     else this.dropFrames();
-    const error = leaderChanged(tab.instance);
+    const error = leaderChanged(nameAt(tab.instance));
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
@@ -429,7 +429,7 @@ export class Following {
   private hear(message: FromLeader): void {
     clearTimeout(this.silence);
     if (message.tabstore !== PROTOCOL) {
-      this.refuseAll(local("Busy", `The instance '${this.instance}' is open in a tab with another version of TabStore (protocol ${message.tabstore}, here ${PROTOCOL}). Reload that tab, or this one.`));
+      this.refuseAll(local("Busy", `The instance '${nameAt(this.instance)}' is open in a tab with another version of TabStore (protocol ${message.tabstore}, here ${PROTOCOL}). Reload that tab, or this one.`));
       return;
     }
     const { leader } = message;

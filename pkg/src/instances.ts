@@ -21,12 +21,13 @@ const isInFiles = ({ storage }: InstanceCallOptions): boolean => oneOf(storage, 
 async function run<T>(platform: Platform, options: InstanceCallOptions, work: (calls: InstanceCalls) => Promise<unknown>, locked?: string): Promise<T> {
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
+  const inFiles = isInFiles(options);
   const answer: Promise<T> = (async () => {
     if (locked !== undefined) await unlessAborted(settled(locked, () => note!), signal);
-    const module = await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
+    const module = inFiles ? undefined : await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
     const { instances } = await unlessAborted(platform.thread(), signal);
     try {
-      return (await instances(module, moduleSource(platform.modules), work, isInFiles(options), locked)) as T;
+      return (await instances(module, moduleSource(platform.modules), work, locked)) as T;
     } catch (error) {
       throw toError(error);
     }

@@ -63,7 +63,13 @@ function locksOf(): LockManager | undefined {
 /** Releases a lock; resolves when another may have it. */
 export type Release = () => Promise<void>;
 
-/** The name of an instance's lock. Names of instances are compared without case. All other locks have one slash more. */
+/** Where the instances in files of the origin are. */
+export const IN_FILES = "files/";
+
+/** The name of the instance at a place. */
+export const nameAt = (place: string): string => place.replace(IN_FILES, "");
+
+/** The name of the lock of the instance at a place. Names of instances are compared without case. */
 export function lockName(instance: string): string {
   return `tabstore/${instance.toLowerCase()}`;
 }
@@ -106,7 +112,7 @@ export const taken = (instance: string): TabStoreError => local("LeaderChanged",
 
 /** The refusal of an instance that another tab has. */
 export function busy(place: string): TabStoreError {
-  return local("Busy", `The instance '${place.replace("files/", "")}' is open already, in another tab or worker of this origin. Close it there first.`, {
+  return local("Busy", `The instance '${nameAt(place)}' is open already, in another tab or worker of this origin. Close it there first.`, {
     hint: "The other tab does not share it: it may be frozen, or its library is too old for that. Try again later.",
   });
 }

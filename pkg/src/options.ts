@@ -6,6 +6,7 @@ import { checkArguments } from "./codec/check.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { invalid, local } from "./errors.js";
 import type { EngineOptions, StorageKind } from "./host/host.js";
+import { IN_FILES } from "./lock.js";
 import type { Platform } from "./platform/platform.js";
 import { BackOff } from "./retry.js";
 import type { OpenOptions } from "./types.js";
@@ -101,7 +102,7 @@ function isWorkerOfFirefox(): boolean {
 }
 
 /** The place of an instance in files of the origin. No instance's name has a slash. */
-export const placeInFiles = (name: string): string => `files/${name}`;
+export const placeInFiles = (name: string): string => IN_FILES + name;
 
 /** Checks the folder of the data, and makes it absolute. Browsers have only one. */
 function pathOf({ folders }: Platform, storage: StorageKind, path: unknown): string | undefined {
@@ -111,7 +112,7 @@ function pathOf({ folders }: Platform, storage: StorageKind, path: unknown): str
     return undefined;
   }
   if (folders === undefined) {
-    if (path !== undefined) throw invalid("The argument 'path' is for Node and Deno. In a browser, instances lie in the files of the origin.");
+    if (path !== undefined) throw invalid("The argument 'path' is for Node and Deno.");
     return undefined;
   }
   if (path === undefined || path === "") throw invalid("The argument 'path' is missing: it is the folder in which the instances of storage: \"files\" lie.");
@@ -134,7 +135,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
   const storage = oneOf(options.storage, "storage", ["indexeddb", "files", "memory"]);
   const path = pathOf(platform, storage, options.path);
-  const place = storage !== "files" ? name : path === undefined ? placeInFiles(name) : placeInFiles(platform.folders!.placeOf(path, name));
+  const place = storage !== "files" ? name : placeInFiles(path === undefined ? name : platform.folders!.placeOf(path, name));
   const noted = Object.create(null) as Record<string, unknown>;
   const engine: EngineOptions = {
     name,

@@ -122,17 +122,17 @@ export interface OpenOptions extends CallOptions {
    * has its own store, empty at first, even if another one has the same name. There is no silent fallback: without IndexedDB,
    * `open` rejects with the code `Unavailable`, and the application decides.
    *
-   * `"files"` in Node and Deno: a folder below {@link path}. In browsers: the origin private file system. Reads of data that is
-   * not in memory are several times as fast there. Only a dedicated worker can open such files (`worker: true`, the default),
-   * and WebKitGTK has none: else `open` rejects with `Unavailable`. Tabs share such an instance as any other, but a tab that
+   * `"files"` in Node and Deno: a folder below {@link path}. In browsers: the origin private file system. In Chromium, reads of
+   * data that is not in memory take a twentieth of the time there. Only a dedicated worker of a secure context can open such files
+   * (`worker: true`, the default), and WebKitGTK has none: else `open` rejects with `Unavailable`. Tabs share such an instance as any other, but a tab that
    * is frozen keeps it, and calls of other tabs wait, until it goes on or is closed. An instance in files and one of the same
    * name in IndexedDB are two instances. {@link listInstances}, {@link describeInstance} and {@link deleteInstance} know it with
    * `{ storage: "files" }`. It does not count for the quota of instances.
    */
   readonly storage?: "indexeddb" | "files" | "memory" | undefined;
   /**
-   * Node and Deno: the folder in which the instances of `storage: "files"` lie, each in a folder with its name in lower case. What is missing
-   * is created. One process at a time has an instance open: another one, or another thread, is refused with `Busy`. The lock
+   * Node and Deno: the folder in which the instances of `storage: "files"` lie, each in a folder with its name in lower case. What is
+   * missing is created. One process at a time has an instance open: another one, or another thread, is refused with `Busy`. The lock
    * of a dead process is taken over. Processes of several machines, or of containers that do not see each other, must not
    * share a folder. To delete an instance that is closed, delete its folder. {@link listInstances} and the like do not
    * know instances in files, and they do not count for its quota.
@@ -214,7 +214,7 @@ export interface CreateInstanceOptions extends CallOptions {
 
 /** Options of {@link listInstances}, {@link describeInstance} and {@link deleteInstance}. */
 export interface InstanceCallOptions extends CallOptions {
-  /** The storage of the instances: `"indexeddb"` (the default), or `"files"`, those in files of this origin (browsers only). */
+  /** The storage of the instances: `"indexeddb"` (the default), or `"files"`, those in files of this origin. `Unavailable` where the host has none. */
   readonly storage?: "indexeddb" | "files" | undefined;
   /** The source of the WebAssembly module, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;

@@ -36,7 +36,7 @@ export interface HostFolder {
   /** Whether the instance was deleted although it is open, where that can happen. */
   readonly isGone?: () => Promise<boolean>;
   /** Closes all files, and gives the folder back. Later calls do nothing. */
-  release(): void;
+  release(): void | Promise<void>;
 }
 
 /** The folder of an instance's log beside IndexedDB. Each file is open in one thread at a time. */

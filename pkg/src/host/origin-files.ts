@@ -21,10 +21,12 @@ import { busy } from "../lock.js";
 import type { InstanceDescription } from "../types.js";
 import type { HostFolder, HostFolders } from "./folder.js";
 import type { InstanceCalls } from "./glue.js";
-import { canOpen, FILES, kept, nameIn, originFolder } from "./origin-folder.js";
+import { kept, nameIn, originFolder } from "./origin-folder.js";
 
 type Folder = FileSystemDirectoryHandle;
 
+/** The folder of the folders of instances. */
+const FILES = "tabstore-files";
 /** The name that tells of an instance, and its parts. */
 const DESCRIPTION = /^instance\.(high-performance|capacity)\.(\d+)\.(.+)$/;
 const OPENED = "opened";
@@ -121,10 +123,12 @@ async function make(name: string, kind: string | undefined, create: boolean, isO
   let { description } = found;
   if (description === undefined) {
     if (!create) throw notThere(name);
-    description = `instance.${kind ?? "high-performance"}.${Date.now()}.${name}`;
+    let time = Date.now();
+    // A clock may be coarse, or was set back.
+    while ([...names].some((name) => name.startsWith(prefixOf(time)))) time += 1;
+    description = `instance.${kind ?? "high-performance"}.${time}.${name}`;
     if (!(await isOurs())) throw busy(name);
     await kept(folder, (folder) => folder.getFileHandle(description!, { create: true }));
-    void sweep(folder, names);
   }
   return { folder, description, names };
 }
@@ -132,28 +136,27 @@ async function make(name: string, kind: string | undefined, create: boolean, isO
 /** Opens folders of instances. The caller has the lock of the instance. */
 export const folders: Pick<HostFolders, "open"> = {
   async open({ name, kind, create }, isOurs, onGone) {
-    if (!canOpen()) {
-      await instancesFolder(false);
-      throw local("Unavailable", "The argument 'storage' is \"files\", which only a dedicated worker can open: open in a page, with worker: true, which is the default.");
-    }
     const { folder, description, names } = await make(name, kind, create, isOurs);
     const [, stored, time] = DESCRIPTION.exec(description)!;
     const prefix = prefixOf(time!);
     const isUsed = names.has(prefix + OPENED);
+    if (create) void sweep(folder, [...names].filter((name) => name !== description && !name.startsWith(prefix)));
     const files = originFolder(async () => folder);
     let [isOver, isTouched] = [false, false];
     /** Whether the instance is gone. Chromium stores in its files all the same, and its worker would wait for ever when it closes one. */
     const isGone = async (): Promise<boolean> => {
       const isMissing = kept(folder, (folder) => folder.getFileHandle(description)).then(() => false, (error: unknown) => isNamed(error, "NotFoundError"));
-      if (!(await isMissing) || isOver) return false;
+      if (!(await isMissing)) return false;
       files.abandon();
       return true;
     };
+    /** The files that are being closed, by their names. */
+    const closing = new Map<string, Promise<void>>();
     const timer = setInterval(() => {
       if (!isTouched) return;
       isTouched = false;
       isGone().then((isGone) => {
-        if (isGone) onGone(local("Closed", `The instance '${name}' was deleted while it was open: the site's data was cleared.`));
+        if (isGone && !isOver) onGone(local("Closed", `The instance '${name}' was deleted while it was open: the site's data was cleared.`));
       }, () => {});
     }, LOOK);
     return {
@@ -161,7 +164,10 @@ export const folders: Pick<HostFolders, "open"> = {
       kind: stored!,
       isUsed,
       async open(name) {
-        const file = await patiently(() => files.open(prefix + name));
+        await closing.get(name);
+        const file = await patiently(() => files.open(prefix + name)).catch((error: unknown) => {
+          throw error instanceof TypeError ? local("Unavailable", "This browser has files of the origin in an older form: take a newer one.", { cause: error }) : error;
+        });
         return {
           ...file,
           read(at, into) {
@@ -172,9 +178,14 @@ export const folders: Pick<HostFolders, "open"> = {
             isTouched = true;
             return file.write(at, bytes);
           },
+          close() {
+            const end = isGone().then(() => file.close()).finally(() => closing.get(name) === end && closing.delete(name));
+            closing.set(name, end);
+          },
         };
       },
       async remove(name) {
+        await closing.get(name);
         if (!isOver) await unlessMissing(files.remove(prefix + name));
       },
       list: async () => (await files.list()).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length)),
@@ -183,23 +194,30 @@ export const folders: Pick<HostFolders, "open"> = {
         if (!isUsed) await kept(folder, (folder) => folder.getFileHandle(prefix + OPENED, { create: true })).catch(() => {});
       },
       isGone,
-      release() {
+      async release() {
         isOver = true;
         clearInterval(timer);
+        await isGone();
         files.release();
       },
     } satisfies HostFolder;
   },
 };
 
-/** A call of the page. Its error has a code of ours. */
-async function told<T>(call: () => Promise<T>): Promise<T> {
+/** Refuses an opening in a thread that can open no files. */
+export async function refuse(): Promise<never> {
+  await instancesFolder(false);
+  throw local("Unavailable", "The argument 'storage' is \"files\", which only a dedicated worker of a secure context can open: open in a page, with worker: true, which is the default.");
+}
+
+/** A call of the page on an instance, if it is one. Its error has a code of ours. */
+async function told<T>(call: () => Promise<T>, name?: string): Promise<T> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
     if (error.name === "QuotaExceededError") throw new TabStoreError({ code: "QuotaExceeded", status: 507, retryable: false, message: error.message, hint: undefined }, { cause: error });
-    throw local(error.name === "NoModificationAllowedError" ? "Busy" : "Unavailable", `The files of this origin: ${error.message}`, { cause: error });
+    throw name !== undefined && error.name === "NoModificationAllowedError" ? busy(name) : local("Unavailable", `The files of this origin: ${error.message}`, { cause: error });
   }
 }
 
@@ -222,11 +240,13 @@ export const instances: InstanceCalls = {
     const all = await instancesFolder(false);
     const found: InstanceDescription[] = [];
     if (all !== undefined) {
-      for await (const [, entry] of entriesOf(all)) {
-        // Another tab may delete it now.
-        const known = entry.kind === "directory" ? await unlessMissing(look(entry as Folder)) : undefined;
-        if (known?.instance !== undefined) found.push(known.instance);
-      }
+      await kept(all, async (all) => {
+        for await (const [, entry] of entriesOf(all)) {
+          // Another tab may delete it now.
+          const known = entry.kind === "directory" ? await unlessMissing(look(entry as Folder)) : undefined;
+          if (known?.instance !== undefined) found.push(known.instance);
+        }
+      });
     }
     return found.sort((a, b) => (nameIn(a.name) < nameIn(b.name) ? -1 : 1));
   }),
@@ -234,7 +254,7 @@ export const instances: InstanceCalls = {
     const { instance } = (await find(name))?.known ?? {};
     if (instance === undefined) throw notThere(name);
     return instance;
-  }),
+  }, name),
   deleteInstance: (name) => told(async () => {
     const found = await find(name);
     if (found === undefined) throw notThere(name);
@@ -249,6 +269,8 @@ export const instances: InstanceCalls = {
       if (isNamed(error, "NoModificationAllowedError")) throw error;
     }));
     try {
+      // The newest one last: an older one must not count again.
+      await sweep(folder, [...names].filter((name) => name !== description && DESCRIPTION.test(name)));
       await unlessMissing(kept(folder, (folder) => folder.removeEntry(description)));
     } finally {
       await held?.abort().catch(() => {});
@@ -256,5 +278,5 @@ export const instances: InstanceCalls = {
     await sweep(folder, names);
     // It may have what is still open.
     await kept(all, (all) => all.removeEntry(nameIn(name))).catch(() => {});
-  }),
+  }, name),
 };

@@ -8,9 +8,6 @@ import type { HostFile, HostLogFolder } from "./folder.js";
 /** The folder of the folders of logs. */
 export const LOGS = "tabstore-logs";
 
-/** The folder of the folders of instances in files. */
-export const FILES = "tabstore-files";
-
 /** The handles whose calls are under way. */
 const inUse = new Set<unknown>();
 

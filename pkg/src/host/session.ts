@@ -98,10 +98,10 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
     if (this.failure !== undefined) return;
     let mine = 0;
     try {
-      await this.ask((id): ToSession & { id: number } => ({ kind: "leave", id: (mine = id) })).catch((error: unknown) => {
-        // One that has failed meanwhile is closed.
-        if (this.failure === undefined) throw error;
-      });
+      await this.ask((id): ToSession & { id: number } => ({ kind: "leave", id: (mine = id) }));
+    } catch (error) {
+      // One that has failed meanwhile is closed.
+      if (this.failure === undefined) throw error;
     } finally {
       this.ended = true;
       this.reject(local("Closed", "The database was closed while this call was under way."), mine);

@@ -14,6 +14,7 @@ import { glue, type InstanceCalls, memoryOf, ready, type WasmEngine, type WasmSe
 import { type EngineEvents, type EngineHost, type EngineOptions, isShared, type LeadingEngine, type ModuleSource, type OnResponses, type Opening, type RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
 import { keepsLogs, logFolder, prepareLogs } from "./log-folder.js";
+import { canOpen } from "./origin-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
@@ -264,6 +265,8 @@ class ThreadEngine implements LeadingEngine {
     this.closing = true;
     await this.leader?.close();
     await this.isGone?.();
+    // It may have died meanwhile.
+    if (this.dead) return;
     this.end();
     try {
       await unlessTrapped(async () => {
@@ -346,10 +349,10 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       await folder?.use();
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
       const unlock = await locking;
-      const release = (): Promise<void> => {
+      const release = async (): Promise<void> => {
         // The next leader can have its files at once.
         logs?.release();
-        folder?.release();
+        await folder?.release();
         return unlock();
       };
       running = new ThreadEngine(options.name, options.place, options.client, engine, events, release, clock, await leading, waited, witnessed, folder?.isGone);
@@ -357,7 +360,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       return running;
     } catch (error) {
       logs?.release();
-      folder?.release();
+      await folder?.release();
       // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
       (await leading)?.stop();
@@ -372,7 +375,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     grant.held = false;
     queue.abort();
     running?.kill();
-    folder?.release();
+    await folder?.release();
     await locking.then((release) => release(), () => {});
   }
   function inherit(other: EngineOptions): void {
@@ -403,7 +406,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     if (over || !canFollow() || trapped() !== undefined || (grant.held && toError(error).code !== "Busy")) throw error;
     opening.waits = waited = true;
     events.onWaiting();
-    if (options.storage === "indexeddb" && keepsLogs()) prepareLogs();
+    if (keepsLogs()) prepareLogs();
     queue = new AbortController();
     locking = wait();
     await locking;
@@ -414,6 +417,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     // A folder of Node has a lock of its own.
     locking = Promise.resolve(async () => folder?.release());
     opening.engine = open();
+  } else if (options.storage === "files" && !canOpen()) {
+    opening.engine = loadOriginFiles().then(({ refuse }) => refuse());
   } else {
     // One that cannot run here asks for no lock.
     ready(module, events.module);
@@ -423,9 +428,9 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   return opening;
 }
 
-/** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
-export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (calls: InstanceCalls) => Promise<T>, inFiles: boolean, locked?: string): Promise<T> {
-  const calls: InstanceCalls = inFiles ? (await loadOriginFiles()).instances : ready(module, source);
+/** Runs an operation on instances, in this thread; without a module on those in files of the origin. `locked` names an instance that must not be open meanwhile. */
+export async function instances<T>(module: WebAssembly.Module | undefined, source: ModuleSource, run: (calls: InstanceCalls) => Promise<T>, locked?: string): Promise<T> {
+  const calls: InstanceCalls = module === undefined ? (await loadOriginFiles()).instances : ready(module, source);
   if (locked === undefined) return unlessTrapped(() => run(calls));
   let leader: Leader | undefined;
   // Without locks it takes the instance from nobody.

@@ -36,8 +36,8 @@ const JOURNAL: [&str; 2] = ["journal-0", "journal-1"];
 /// The file of a segment has this name, and the segment's number in hexadecimal digits.
 const SEGMENT: &str = "segment-";
 
-/// A turn of the journal begins when its commits have so many bytes, and as many as its state. With the last of them a file stays
-/// below 4 MiB: Chromium reserves the next power of two for a file that is open.
+/// A turn of the journal begins when its commits have so many bytes, and as many as its state. With a small state and a small last
+/// commit a file stays below 4 MiB: Chromium reserves the next power of two for a file that is open.
 const TURN_BYTES: u64 = 15 << 18;
 
 /// So many files of segments are open at most, beside those that are not flushed.

@@ -38,8 +38,9 @@ export async function use(options) {
     await again.close();
     return count;
   }));
-  await T.deleteInstance(name);
-  seen.left = (await T.listInstances()).length;
+  const place = options?.storage === "files" ? { storage: "files" } : {};
+  await T.deleteInstance(name, place);
+  seen.left = (await T.listInstances(place)).length;
   return seen;
 }
 
