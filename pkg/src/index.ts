@@ -47,8 +47,9 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * Handles on one instance share one engine, which is closed with the last of them. If another tab has it, this one
  * follows ({@link Database.role}).
  *
- * @throws `Busy` when another tab has it and does not share it, or for files another process; `Unavailable` where there is no IndexedDB, no
- * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
+ * @throws `Busy` when another tab has it and does not share it, or for files another process; `Unavailable` where there is no
+ * IndexedDB, for files no dedicated worker or no such files, no `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the
+ * package's files cannot be loaded;
  * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page or
  * another tab has; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an 11th instance [I3]; `Corrupt` for
  * damaged data; `DataLost` for data that the browser has lost. With `signal`, its reason, once the opening has been undone.
@@ -61,7 +62,10 @@ export function open(name: string, options?: OpenOptions): Promise<Database> {
   return openOn(platform, name, options);
 }
 
-/** The instances of this origin, sorted by name [I1]. */
+/**
+ * The instances of this origin, sorted by name [I1]: those in IndexedDB, or in files if asked for. @throws `Unavailable` where there
+ * is no such storage.
+ */
 export function listInstances(options?: InstanceCallOptions): Promise<InstanceDescription[]> {
   return listOn(platform, options);
 }
@@ -71,14 +75,18 @@ export function createInstance(name: string, options?: CreateInstanceOptions): P
   return createOn(platform, name, options);
 }
 
-/** The description of an instance, without opening it [I1]. @throws `OTSObjectNotExist`. */
+/**
+ * The description of an instance, without opening it [I1]. @throws `OTSObjectNotExist`; `OTSParameterInvalid` for a wrong name;
+ * `Unavailable`.
+ */
 export function describeInstance(name: string, options?: InstanceCallOptions): Promise<InstanceDescription> {
   return describeOn(platform, name, options);
 }
 
 /**
  * Deletes an instance and everything in it [I1]. If its signal aborts, it rejects when the started deletion is over,
- * after two seconds at most. @throws `OTSObjectNotExist`; `Busy` while it is open anywhere.
+ * after two seconds at most. @throws `OTSObjectNotExist`; `OTSParameterInvalid` for a wrong name; `Busy`
+ * while it is open anywhere; `Unavailable`.
  */
 export function deleteInstance(name: string, options?: InstanceCallOptions): Promise<void> {
   return deleteOn(platform, name, options);

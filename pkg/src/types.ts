@@ -114,7 +114,8 @@ export interface OpenOptions extends CallOptions {
    * What becomes of an instance that existed and that the browser has lost. `"refuse"`, the default: `open` rejects with
    * `DataLost`. `"recreate"`: it begins anew, empty. Witnesses of an instance are the list of instances and a file in the
    * origin's private file system, each in another place than its data. If site data is cleared, or the browser evicts the
-   * whole origin, all of them are gone: then a new instance is created.
+   * whole origin, all of them are gone: then a new instance is created. The witness of an instance in files lies beside its data, so
+   * it tells only if the browser has lost a part.
    */
   readonly lost?: "refuse" | "recreate" | undefined;
   /**
