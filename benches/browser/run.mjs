@@ -18,7 +18,7 @@ import { million } from "./lib/million.mjs";
 import { publish } from "./lib/publish.mjs";
 import { checkBuilt, Server } from "./lib/server.mjs";
 import { soak } from "./lib/soak.mjs";
-import { circumstances, document, ENGINES, FILES, table, TABS } from "./lib/table.mjs";
+import { circumstances, COLD, document, ENGINES, table, TABS } from "./lib/table.mjs";
 
 const HELP = `
 cargo xtask bench [options]
@@ -68,8 +68,8 @@ function options() {
     if (!Number.isFinite(value) || value < least) throw new Error(`--${name} is ${values[name]}; it must be a number of at least ${least}`);
     return value;
   };
-  const only = (values.only ?? (values.profile ? "tabstore" : Object.keys({ ...ENGINES, ...FILES, ...TABS }).join(","))).split(",");
-  for (const name of only) if (![ENGINES, FILES, TABS].some((known) => name in known)) throw new Error(`--only: there is no '${name}'`);
+  const only = (values.only ?? (values.profile ? "tabstore" : Object.keys({ ...COLD, ...TABS }).join(","))).split(",");
+  for (const name of only) if (!(name in COLD) && !(name in TABS)) throw new Error(`--only: there is no '${name}'`);
   const steps = values.steps?.split(",");
   for (const name of steps ?? []) if (!STEPS.includes(name) && name !== "load") throw new Error(`--steps: there is no '${name}'`);
   return {
@@ -83,7 +83,7 @@ function options() {
     sizes: (values.sizes ?? "10000,100000,1000000").split(",").map(Number),
     minutes: number("minutes", 10, 0.01),
     seed: number("seed", 1),
-    engines: Object.keys({ ...(values.cold ? { tabstore: 0, ...FILES } : {}), ...ENGINES }).filter((name) => only.includes(name)),
+    engines: Object.keys(values.cold ? COLD : ENGINES).filter((name) => only.includes(name)),
     page: only.includes("page"),
     follower: only.includes("follower"),
     handOvers: number("hand-overs", 100),

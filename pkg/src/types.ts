@@ -125,9 +125,9 @@ export interface OpenOptions extends CallOptions {
    *
    * `"files"` in Node and Deno: a folder below {@link path}. In browsers: the origin private file system. In Chromium, reads of
    * data that is not in memory take a twentieth of the time there. Only a dedicated worker of a secure context can open such files
-   * (`worker: true`, the default), and WebKitGTK has none: else `open` rejects with `Unavailable`. Tabs share such an instance as any other, but a tab that
-   * is frozen keeps it, and calls of other tabs wait, until it goes on or is closed. An instance in files and one of the same
-   * name in IndexedDB are two instances. {@link listInstances}, {@link describeInstance} and {@link deleteInstance} know it with
+   * (`worker: true`, the default), and WebKitGTK has none: else `open` rejects with `Unavailable`. Tabs share such an instance as
+   * any other, but a tab that is frozen keeps it, and calls of other tabs wait, until it goes on or is closed. An instance in files
+   * and one of the same name in IndexedDB are two instances. {@link listInstances}, {@link describeInstance} and {@link deleteInstance} know it with
    * `{ storage: "files" }`. It does not count for the quota of instances.
    */
   readonly storage?: "indexeddb" | "files" | "memory" | undefined;
@@ -215,7 +215,10 @@ export interface CreateInstanceOptions extends CallOptions {
 
 /** Options of {@link listInstances}, {@link describeInstance} and {@link deleteInstance}. */
 export interface InstanceCallOptions extends CallOptions {
-  /** The storage of the instances: `"indexeddb"` (the default), or `"files"`, those in files of this origin. `Unavailable` where the host has none. */
+  /**
+   * The storage of the instances: `"indexeddb"` (the default), or `"files"`, those in files of this origin. `Unavailable` where the
+   * host has none.
+   */
   readonly storage?: "indexeddb" | "files" | undefined;
   /** The source of the WebAssembly module, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;

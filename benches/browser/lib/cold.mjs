@@ -3,12 +3,11 @@
 import { Browser } from "./browser.mjs";
 import { machineOf, rotate } from "./compare.mjs";
 import { columns, figure, markdown, median, say, times } from "./statistics.mjs";
-import { ENGINES, FILES } from "./table.mjs";
+import { COLD } from "./table.mjs";
 
 /** PGlite has all of its files in memory, so nothing that it reads is cold. */
 const READERS = new Set(["tabstore", "files", "idb", "sqlite"]);
 const WRITERS = new Set([...READERS, "pglite"]);
-const NAMES = { ...ENGINES, ...FILES };
 /** A sample is discarded if its machine was slower than the fastest by more than this. */
 const MOST = 1.3;
 
@@ -55,13 +54,13 @@ export async function cold(server, wanted) {
   const fastest = Math.min(...samples.map(({ probe }) => probe.cpu));
   const isDiscarded = ({ probe }) => probe.cpu > fastest * MOST;
   const figuresOf = (workload, engine) => samples.filter((one) => one.engine === engine && !isDiscarded(one)).map(({ figures }) => figures[workload]);
-  const head = ["", "unit", ...engines.map((name) => NAMES[name])];
+  const head = ["", "unit", ...engines.map((name) => COLD[name])];
   const lines = ROWS.map(([workload, what, unit, asked]) => {
     const [mine, ...others] = engines.map((name) => (asked.has(name) ? median(figuresOf(workload, name)) : undefined));
-    return [what, unit, figure(mine), ...others.map((value) => (Number.isFinite(value) ? `${figure(value)}${Number.isFinite(mine) ? ` (${times(value / mine)})` : ""}` : "-"))];
+    return [what, unit, figure(mine), ...others.map((value) => figure(value) + (Number.isFinite(value / mine) ? ` (${times(value / mine)})` : ""))];
   });
   const flushes = samples.map(({ probe }) => probe.flush);
-  const gone = samples.filter(isDiscarded).map(({ engine, round, probe }) => `${NAMES[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
+  const gone = samples.filter(isDiscarded).map(({ engine, round, probe }) => `${COLD[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
   const caption = [
     `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB; medians of ${wanted.rounds} rounds, each sample in a new profile.`,
     `Headless Chromium ${samples[0].machine.chromium}, IndexedDB on ${wanted["sqlite-idb"] ? "SQLite" : "LevelDB"}, ${samples[0].machine.cpus} CPUs.`,

@@ -13,8 +13,8 @@ export const ENGINES = {
   pglite: "PGlite",
 };
 
-/** Our package with storage in files, for measurements of what is not in memory. */
-export const FILES = { files: "TabStore in files" };
+/** The same with our storage in files beside ours, for measurements of what is not in memory. */
+export const COLD = { tabstore: ENGINES.tabstore, files: "TabStore in files", ...ENGINES };
 
 /** Our package from pages: of the tab that has the engine, and of another one. */
 export const TABS = { page: "from the page", follower: "from a follower" };

@@ -428,7 +428,10 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   return opening;
 }
 
-/** Runs an operation on instances, in this thread; without a module on those in files of the origin. `locked` names an instance that must not be open meanwhile. */
+/**
+ * Runs an operation on instances, in this thread; without a module on those in files of the origin. `locked` names the place of an
+ * instance that must not be open meanwhile.
+ */
 export async function instances<T>(module: WebAssembly.Module | undefined, source: ModuleSource, run: (calls: InstanceCalls) => Promise<T>, locked?: string): Promise<T> {
   const calls: InstanceCalls = module === undefined ? (await loadOriginFiles()).instances : ready(module, source);
   if (locked === undefined) return unlessTrapped(() => run(calls));

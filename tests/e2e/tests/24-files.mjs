@@ -9,6 +9,7 @@ import { openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open, tabs } from "../support/tabs.mjs";
+import { noteWorkers } from "../support/workers.mjs";
 
 /** In the page: instances in files, and their folders. */
 const prepare = () => {
@@ -33,17 +34,6 @@ const prepare = () => {
       return names.sort();
     },
     databases: async () => (await indexedDB.databases()).map(({ name }) => name).sort(),
-  };
-};
-
-/** In the page: the worker that was started last, as `worker`. */
-const noteWorkers = () => {
-  const Real = Worker;
-  globalThis.Worker = class extends Real {
-    constructor(...given) {
-      super(...given);
-      globalThis.worker = this;
-    }
   };
 };
 
@@ -117,7 +107,7 @@ test("files: tabs share an instance, and the next one leads when the leader is c
 }, { needs: ["storage"] });
 
 for (const [how, end, needs] of [
-  ["traps", (page) => page.evaluate(() => worker.postMessage("trap")), []],
+  ["traps", (page) => page.evaluate(() => last.postMessage("trap")), []],
   ["closes itself", (page) => page.workers()[0].evaluate(() => self.close()).catch(() => {}), ["workers"]],
 ]) {
   test(`files: a worker that ${how} gives its files back, and the handle goes on with a fresh engine`, async (t) => {
@@ -151,7 +141,7 @@ test("files: a write of unknown fate is told, and read after the next opening as
     globalThis.db = await T.open("doubts", { storage: "files" });
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
-    worker.postMessage("doubt");
+    last.postMessage("doubt");
     const first = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id: 2 } }));
     const next = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id: 3 } }));
     const read = await H.refusal(() => db.count({ tableName: "t" }));

@@ -6,6 +6,7 @@ import { BACKENDS, load, openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
+import { noteWorkers } from "../support/workers.mjs";
 
 /** Opens an instance as `db`; `health` gets what its listener hears, with the moment. */
 const create = async ({ name, worker, storage }) => {
@@ -148,17 +149,6 @@ test("a connection that the browser closed is opened again by itself while the d
   });
   assert.deepEqual(seen, { again: ["tabstore/lost"], put: undefined, rows: 2, health: [] });
 });
-
-/** Before anything is opened: `last` becomes the newest worker. */
-const noteWorkers = () => {
-  const Real = Worker;
-  globalThis.Worker = class extends Real {
-    constructor(...args) {
-      super(...args);
-      globalThis.last = this;
-    }
-  };
-};
 
 for (const end of ["closes itself", "is ended behind the client's back"]) {
   test(`in memory, a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds`, async (t) => {

@@ -6,6 +6,7 @@ import { load, openPage, startBrowser } from "../support/browser.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open } from "../support/tabs.mjs";
+import { noteWorkers } from "../support/workers.mjs";
 
 /** A page whose engine can be hurt, which leads, and one that follows. */
 async function hurtable(t, file, worker) {
@@ -17,14 +18,8 @@ async function hurtable(t, file, worker) {
     addEventListener("error", (event) => {
       if (event.error instanceof WebAssembly.RuntimeError) event.preventDefault();
     });
-    const Real = Worker;
-    globalThis.Worker = class extends Real {
-      constructor(...args) {
-        super(...args);
-        globalThis.last = this;
-      }
-    };
   });
+  await one.evaluate(noteWorkers);
   assert.equal(await one.evaluate(open, { name: "Hurt", options: { worker } }), "leader");
   await one.evaluate(async () => {
     await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
