@@ -30,6 +30,12 @@ impl Rule {
         if !modules::is_loaded(Module::Rules) {
             return Err(Error::new(Code::Unavailable, "the code of regular expressions is not loaded"));
         }
+        Self::compile_now(transfer)
+    }
+
+    /// The same. A gate of [`Module::Rules`].
+    #[inline(never)]
+    fn compile_now(transfer: &Transfer<'_>) -> Result<Self> {
         let Transfer { regex: text, cast } = *transfer;
         let (length, max) = (text.len(), limits::REGEX_BYTES);
         if length > max {
@@ -55,7 +61,8 @@ impl Rule {
     }
 
     /// Passes the match in a value to `holds`. False if there is no match, if it cannot be read as its type, or if the value
-    /// is neither text nor bytes.
+    /// is neither text nor bytes. A gate of [`Module::Rules`]: it compiled the rule.
+    #[inline(never)]
     pub(super) fn take(&self, value: ValueRef<'_>, holds: &dyn Fn(ValueRef<'_>) -> bool) -> bool {
         let Some(found) = self.find(value) else { return false };
         let found = &*found;
@@ -67,9 +74,7 @@ impl Rule {
         taken.is_some_and(holds)
     }
 
-    /// The match in a value: the first group, or the whole match if the expression has no group. A gate of
-    /// [`Module::Rules`](crate::modules::Module::Rules): its regular expressions compiled the rule.
-    #[inline(never)]
+    /// The match in a value: the first group, or the whole match if the expression has no group.
     fn find<'v>(&self, value: ValueRef<'v>) -> Option<Cow<'v, str>> {
         let text = match value {
             ValueRef::String(text) => Cow::Borrowed(text),

@@ -57,7 +57,7 @@ impl Connection {
         let request = Database::open(name).with_version(VERSION).build()?;
         let upgrade = {
             let (request, trouble) = (request.as_sys().clone(), Rc::clone(&trouble));
-            let missing = (missing == Missing::Refuse).then(|| format!("there is no database {name:?}"));
+            let missing = (missing == Missing::Refuse).then(|| format!("there is no database '{name}'"));
             Listener::new(move |_| {
                 if let Err(error) = upgrade(&request, stores, missing.as_deref()) {
                     trouble.set(Some(error));

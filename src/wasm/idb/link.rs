@@ -127,7 +127,7 @@ impl Link {
 
     /// Ends the link for good and tells the listener.
     fn end(&self, what: &str) -> Error {
-        let error = Error::new(Code::Closed, format!("the database {:?} {what}", self.name));
+        let error = Error::new(Code::Closed, format!("the database '{}' {what}", self.name));
         self.end.replace(Some(error.clone()));
         drop(self.connection.take());
         if let Some(listener) = self.on_end.take() {

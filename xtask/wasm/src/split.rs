@@ -49,7 +49,16 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
         ],
         &[],
     ),
-    ("rules", &["regex_lite::*", "tabstore::model::filter::transfer::Rule::find"], &[]),
+    (
+        "rules",
+        &[
+            "regex_lite::*",
+            "<regex_lite::error::Error as core::fmt::*",
+            "tabstore::model::filter::transfer::Rule::compile_now",
+            "tabstore::model::filter::transfer::Rule::take",
+        ],
+        &[],
+    ),
     (
         "answers",
         &[
