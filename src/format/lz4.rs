@@ -105,20 +105,9 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
 }
 
-/// Copies `length` bytes from `distance` bytes back, which must exist.
-#[inline]
-pub(super) fn repeat(distance: usize, length: usize, out: &mut Vec<u8>) {
-    let start = out.len() - distance;
-    // An overlapping copy repeats. Each round copies all bytes so far, twice as many as before.
-    let end = start + distance + length;
-    while out.len() < end {
-        let count = (end - out.len()).min(out.len() - start);
-        out.extend_from_within(start..start + count);
-    }
-}
-
-/// Short literals, and the steps of copies, are moved as so many bytes at once. What is moved too much is overwritten later.
-const LITERALS: usize = 16;
+/// Short literals, and the steps of copies, are moved as so many bytes at once. What is moved too much is overwritten later:
+/// behind the bytes that are wanted there is room for [`LITERALS`] more.
+pub(super) const LITERALS: usize = 16;
 const STEP: usize = 8;
 /// A longer copy is a few large moves.
 const SHORT_COPY: usize = 64;
@@ -134,14 +123,33 @@ fn move_chunk<const N: usize>(from: Option<&[u8; N]>, out: &mut [u8], at: usize)
     false
 }
 
-/// The `raw` bytes of an LZ4 block.
-pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
+/// Copies to `at` the `length` bytes from `distance` bytes before it, which must exist, and perhaps a few more.
+#[inline]
+pub(super) fn repeat(distance: usize, length: usize, mut at: usize, out: &mut [u8]) {
+    let (start, end) = (at - distance, at + length);
+    if distance >= STEP && length <= SHORT_COPY {
+        while at < end {
+            let from = out.get(at - distance..).and_then(<[u8]>::first_chunk::<STEP>).copied();
+            move_chunk(from.as_ref(), out, at);
+            at += STEP;
+        }
+        return;
+    }
+    // An overlapping copy repeats. Each round copies all bytes so far, twice as many as before.
+    while at < end {
+        let count = (end - at).min(at - start);
+        out.copy_within(start..start + count, at);
+        at += count;
+    }
+}
+
+/// The `raw` bytes of an LZ4 block, or its beginning: at least the first `wanted` of them. Nothing is known of the rest then.
+pub(super) fn decompress(block: &[u8], raw: usize, wanted: usize) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(block);
-    let more = reader.damage("an LZ4 block holds more than it says");
-    let less = reader.damage("an LZ4 block holds less than it says");
+    let less = "an LZ4 block holds less than it says";
     // It cannot hold more than 255 times its length, and must not ask for more memory.
     if raw > block.len().saturating_mul(255) {
-        return Err(less);
+        return Err(reader.damage(less));
     }
     let mut out = vec![0; raw + LITERALS];
     let mut at = 0;
@@ -149,11 +157,11 @@ pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
         let token = usize::from(reader.u8()?);
         let literals = length(token >> 4, &mut reader)?;
         if literals > raw - at {
-            return Err(more);
+            return Err(reader.damage("an LZ4 block holds more than it says"));
         }
         if literals > LITERALS || !move_chunk::<LITERALS>(reader.rest().first_chunk(), &mut out, at) {
             let into = out.get_mut(at..at + literals).unwrap_or_default();
-            into.copy_from_slice(reader.rest().get(..literals).ok_or(less)?);
+            into.copy_from_slice(reader.rest().get(..literals).ok_or(reader.damage(less))?);
         }
         reader.take(literals)?;
         at += literals;
@@ -161,30 +169,19 @@ pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
             break;
         }
         let distance = usize::from(reader.u8()?) | usize::from(reader.u8()?) << 8;
-        let length = LEAST + length(token & 15, &mut reader)?;
+        let length = length(token & 15, &mut reader)?.saturating_add(LEAST);
         if distance == 0 || distance > at || length > raw - at {
             return Err(reader.damage("an LZ4 block copies from before its start"));
         }
-        let end = at + length;
-        if distance >= STEP && length <= SHORT_COPY {
-            while at < end {
-                let from = out.get(at - distance..).and_then(<[u8]>::first_chunk::<STEP>).copied();
-                move_chunk(from.as_ref(), &mut out, at);
-                at += STEP;
-            }
-        } else {
-            // An overlapping copy repeats. Each round copies all bytes so far, twice as many as before.
-            let start = at - distance;
-            while at < end {
-                let count = (end - at).min(at - start);
-                out.copy_within(start..start + count, at);
-                at += count;
-            }
+        repeat(distance, length, at, &mut out);
+        at += length;
+        if at >= wanted && at < raw {
+            out.truncate(at);
+            return Ok(out);
         }
-        at = end;
     }
     out.truncate(raw);
-    if at == raw { Ok(out) } else { Err(less) }
+    if at == raw { Ok(out) } else { Err(reader.damage(less)) }
 }
 
 /// A length whose first four bits were read.
@@ -233,7 +230,7 @@ mod tests {
     fn there_and_back(input: &[u8]) -> usize {
         let mut block = Vec::new();
         compress(input, &mut block);
-        assert_eq!(decompress(&block, input.len()).as_deref(), Ok(input));
+        assert_eq!(decompress(&block, input.len(), input.len()).as_deref(), Ok(input));
         assert_eq!(lz4_flex::block::decompress(&block, input.len()).ok().as_deref(), Some(input));
         block.len()
     }
@@ -275,11 +272,38 @@ mod tests {
                 *place.get_mut(&mut block) ^= mask;
             }
             for (block, raw) in [(&block[..], input.len()), (&block[..], raw), (&block[..cut.index(block.len())], input.len())] {
-                if let Ok(read) = decompress(block, raw) {
-                    prop_assert_eq!(Some(read), lz4_flex::block::decompress(block, raw).ok());
-                }
+                let (read, others) = (decompress(block, raw, raw).ok(), lz4_flex::block::decompress(block, raw).ok());
+                prop_assert_eq!(read, others.filter(|read| read.len() == raw));
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn the_beginning_of_a_block_is_read_alone(
+            pieces in proptest::collection::vec(proptest::collection::vec(0u8..4, 0..90), 1..20),
+            wanted in any::<proptest::sample::Index>(),
+        ) {
+            let input = pieces.concat();
+            let mut block = Vec::new();
+            compress(&input, &mut block);
+            let wanted = wanted.index(input.len() + 1);
+            let read = decompress(&block, input.len(), wanted).expect("its beginning");
+            prop_assert!(read.len() >= wanted && input.starts_with(&read));
+        }
+    }
+
+    #[test]
+    fn damage_tells_its_place() {
+        let mut block = Vec::new();
+        compress(b"abcdefgh, abcdefgh, abcdefgh and so on", &mut block);
+        let place = |block: &[u8], raw| decompress(block, raw, raw).expect_err("damage").at;
+        assert_eq!(place(&block, 5), 1, "more than five literals");
+        assert_eq!(place(&block, 39), block.len(), "one byte less");
+        assert_eq!(place(&block, 100_000), 0);
+        let distance = block.windows(2).position(|two| two == [10, 0]).expect("a repetition");
+        *block.get_mut(distance).expect("the distance") = 11;
+        assert_eq!(place(&block, 38), distance + 2);
     }
 
     #[test]

@@ -202,7 +202,7 @@ pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded
     }
     let opened = match codec {
         RAW if raw == payload.len() => Bytes::copy_from_slice(payload),
-        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw)?.into(),
+        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw, raw)?.into(),
         COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join_rows(payload, raw, keys)?.into(),
         _ => return Err(Damage { what: "an unknown codec", at: 6 }),
     };

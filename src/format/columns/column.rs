@@ -13,6 +13,7 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};
+use super::stream::Share;
 use super::{Form, stream};
 use crate::format::wire::here::{put_sv, put_uv};
 use crate::format::wire::{Damage, Decoded, Reader};
@@ -334,8 +335,8 @@ pub(super) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Reads a column; its streams use up their part of the budget.
-    pub(super) fn take(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<Self> {
+    /// Reads a column, or the first values of it; its streams use up their part of the budget.
+    pub(super) fn take(reader: &mut Reader<'a>, budget: &mut usize, share: Share) -> Decoded<Self> {
         let (mut form, mut listed, mut exponent) = (reader.u8()?, None, None);
         if form == LISTED {
             listed = Some(reader.uv32()? as usize);
@@ -348,13 +349,15 @@ impl<'a> Stored<'a> {
                 return Err(reader.damage("decimals of an unknown form"));
             }
         }
-        let first = stream::take(reader, budget)?;
-        let second = if form == LENGTHS { stream::take(reader, budget)? } else { Cow::default() };
+        // Each value is in all planes, and any value may be the last one of a list.
+        let share = if form == PLANES || listed.is_some() { Share::ALL } else { share };
+        let first = stream::take(reader, budget, share)?;
+        let second = if form == LENGTHS { stream::take(reader, budget, share)? } else { Cow::default() };
         let listed = match listed {
             Some(count) if !(1..=MOST_LISTED).contains(&count) => {
                 return Err(reader.damage("none or too many values are listed"));
             }
-            Some(count) => Some((count, stream::take(reader, budget)?)),
+            Some(count) => Some((count, stream::take(reader, budget, Share::ALL)?)),
             None => None,
         };
         Ok(Self { listed, form, exponent, first, second })

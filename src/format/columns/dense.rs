@@ -10,7 +10,7 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};
-use crate::format::lz4::{LEAST, common, load, repeat};
+use crate::format::lz4::{LEAST, LITERALS, common, load, repeat};
 use crate::format::wire::{Damage, Decoded};
 
 const SYMBOLS: usize = 256 + 64;
@@ -174,17 +174,20 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// The stream of `raw` bytes from its stored form.
-pub(super) fn decompress(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
+/// The stream of `raw` bytes from its stored form; at least its first `wanted` bytes.
+pub(super) fn decompress(stored: &[u8], raw: usize, wanted: usize) -> Decoded<Vec<u8>> {
     let mut bits = BitReader::new(stored);
     let symbols = Decoder::read(SYMBOLS, &mut bits)?;
     let distances = Decoder::read(DISTANCES, &mut bits)?;
-    let mut out = Vec::with_capacity(raw);
-    let mut last = 0;
-    while out.len() < raw {
+    let mut out = vec![0; raw + LITERALS];
+    let (mut at, mut last) = (0, 0);
+    while at < wanted {
         let symbol = symbols.next(&mut bits)?;
         let Some(length) = symbol.checked_sub(256) else {
-            out.push(symbol as u8);
+            if let Some(byte) = out.get_mut(at) {
+                *byte = symbol as u8;
+            }
+            at += 1;
             continue;
         };
         let length = LEAST + number(length, &mut bits)?;
@@ -192,10 +195,12 @@ pub(super) fn decompress(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
         if distance > 0 {
             last = distance;
         }
-        if last == 0 || last > out.len() || length > raw - out.len() {
-            return Err(Damage { what: "a repetition from before the start", at: out.len() });
+        if last == 0 || last > at || length > raw - at {
+            return Err(Damage { what: "a repetition from before the start", at });
         }
-        repeat(last, length, &mut out);
+        repeat(last, length, at, &mut out);
+        at += length;
     }
+    out.truncate(at);
     Ok(out)
 }

@@ -1,11 +1,13 @@
 //! Rebuilds a block's payload from columns.
 
-use super::column::Stored;
+use super::column;
+use super::stream::Share;
 use super::{ColumnNumbers, SHAPES, has_value, most, stream};
 use crate::collections::order::compare;
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// The least bytes of a cell with a value in a block: its name, its tag and the value.
@@ -41,6 +43,32 @@ struct Shapes {
     columns: ColumnNumbers,
 }
 
+/// The keys of the entries, one after another.
+#[derive(Clone)]
+struct Keys<'a> {
+    key: Vec<u8>,
+    differences: Reader<'a>,
+    steps: Reader<'a>,
+    own: Reader<'a>,
+}
+
+impl Keys<'_> {
+    /// Makes `key` that of the next entry.
+    fn advance(&mut self) -> Decoded<()> {
+        match self.differences.uv()?.checked_sub(1) {
+            None => {
+                let last = self.key.last_chunk_mut().ok_or(self.differences.damage("a key without one before it"))?;
+                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv()?).to_be_bytes();
+            }
+            Some(shared) => {
+                self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
+                self.key.extend_from_slice(self.own.take(self.differences.uv32()? as usize)?);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The payload of `raw` bytes from its stored form. Takes at most a few times `raw` of memory, whatever the bytes.
 ///
 /// # Errors
@@ -49,147 +77,168 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     join_rows(stored, raw, None)
 }
 
-/// The same with only the entries of some `keys`, which ascend. The values of other entries are passed over.
+/// The same with only the entries of some `keys`, which ascend. The values of other entries are passed over. Of those
+/// behind the last wanted entry most are not even decompressed.
 ///
 /// # Errors
 /// As for [`join()`].
-pub fn join_rows(stored: &[u8], raw: usize, mut keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
-    let mut reader = Reader::new(stored);
-    let head = reader.bytes()?;
+pub fn join_rows(stored: &[u8], raw: usize, keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
+    let mut columns = Reader::new(stored);
+    let head = columns.bytes()?;
     let mut budget = most(raw);
-    let mut next = || stream::take(&mut reader, &mut budget);
+    let mut next = || stream::take(&mut columns, &mut budget, Share::ALL);
     let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    let [differences, steps, own, seqnos, rows, shapes, stamps, markers, versions] = &streams;
-    let mut columns = Vec::new();
-    while !reader.is_empty() {
-        columns.push(Stored::take(&mut reader, &mut budget)?);
-        if columns.len() > raw / LEAST_CELL {
-            return Err(reader.damage("more columns than values"));
-        }
+    let mut count = Reader::new(head);
+    count.sv()?;
+    count.uv()?;
+    let block = Stored { raw, head, count, streams, columns, budget };
+    let of = block.count.clone().uv32()?;
+    let Some(keys) = keys else { return block.rows(None, Share { first: of, of }) };
+    let wanted = block.entries_of(keys, of)?;
+    let share = Share { first: wanted.last().map_or(0, |last| last + 1), of };
+    // More than its share of a column's values may be in front.
+    block.rows(Some(&wanted), share).or_else(|_| block.rows(Some(&wanted), Share { of: share.first, ..share }))
+}
+
+/// A stored block. Its columns are still to be decompressed.
+struct Stored<'a> {
+    raw: usize,
+    head: &'a [u8],
+    /// The head from the number of entries on.
+    count: Reader<'a>,
+    streams: [Cow<'a, [u8]>; 9],
+    columns: Reader<'a>,
+    /// The bytes that the columns' streams may hold.
+    budget: usize,
+}
+
+impl Stored<'_> {
+    fn keys(&self) -> Keys<'_> {
+        let [differences, steps, own, ..] = &self.streams;
+        let [differences, steps, own] = [differences, steps, own].map(|stream| Reader::new(stream));
+        Keys { key: Vec::new(), differences, steps, own }
     }
-    let mut lists = raw.saturating_mul(MOST_LISTS);
-    let values = |column| {
-        let values = Stored::values(column)?;
-        let left = lists.checked_sub(values.memory());
-        lists = left.ok_or(Damage { what: "the lists hold more than the block", at: 0 })?;
-        Ok(values)
-    };
-    let mut columns = columns.iter().map(values).collect::<Decoded<Vec<_>>>()?;
 
-    let mut described = Reader::new(head);
-    described.sv()?;
-    described.uv()?;
-    let bases = described.at();
-    let count = described.uv32()?;
-    let named = described.rest();
-    let names = Names::decode(&mut described)?;
-
-    let [mut differences, mut steps, mut own] = [differences, steps, own].map(|stream| Reader::new(stream));
-    let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
-    let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
-    let (mut key, mut seqno, mut stamp, mut shapes) = (Vec::new(), 0i64, 0i64, Shapes::default());
-    // The output exceeds its limit by at most one row, and a row is no longer than its input.
-    let mut out = Vec::with_capacity(if keys.is_some() { head.len() } else { raw });
-    out.extend_from_slice(head);
-    // The values of each column that were passed over and not read yet; none if all entries are wanted.
-    let mut behind = vec![0; if keys.is_some() { columns.len() } else { 0 }];
-    let (mut fragment, mut found) = (Vec::new(), 0);
-    for _ in 0..count {
-        next_key(&mut key, &mut differences, &mut steps, &mut own)?;
-        let mut order = Ordering::Equal;
-        if let Some(left) = &mut keys {
-            while let Some((next, behind)) = left.split_first() {
-                order = compare(next, &key);
-                if order.is_ge() {
-                    break;
+    /// The numbers of the entries that have one of `keys`.
+    fn entries_of(&self, mut keys: &[&[u8]], count: u32) -> Decoded<Vec<u32>> {
+        let (mut walk, mut found) = (self.keys(), Vec::new());
+        for entry in 0..count {
+            walk.advance()?;
+            while let Some((next, behind)) = keys.split_first() {
+                match compare(next, &walk.key) {
+                    Ordering::Less => keys = behind,
+                    Ordering::Equal => {
+                        found.push(entry);
+                        break;
+                    }
+                    Ordering::Greater => break,
                 }
-                *left = behind;
             }
-            if left.is_empty() {
+            if keys.is_empty() {
                 break;
             }
         }
-        seqno = seqno.wrapping_add(seqnos.sv()?);
-        let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
-        stamp = stamp.wrapping_add(stamps.sv()?);
-        let cells = shapes.cells.get(shape.start..shape.end).unwrap_or_default();
-        if order.is_gt() {
+        Ok(found)
+    }
+
+    /// The payload with the `wanted` ones of the first entries of `share`, or with all of these.
+    fn rows(&self, wanted: Option<&[u32]>, share: Share) -> Decoded<Vec<u8>> {
+        let Self { raw, head, .. } = *self;
+        let (mut reader, mut budget) = (self.columns.clone(), self.budget);
+        let mut columns = Vec::new();
+        while !reader.is_empty() {
+            columns.push(column::Stored::take(&mut reader, &mut budget, share)?);
+            if columns.len() > raw / LEAST_CELL {
+                return Err(reader.damage("more columns than values"));
+            }
+        }
+        let mut lists = raw.saturating_mul(MOST_LISTS);
+        let values = |column| {
+            let values = column::Stored::values(column)?;
+            let left = lists.checked_sub(values.memory());
+            lists = left.ok_or(Damage { what: "the lists hold more than the block", at: 0 })?;
+            Ok(values)
+        };
+        let mut columns = columns.iter().map(values).collect::<Decoded<Vec<_>>>()?;
+
+        let mut described = self.count.clone();
+        let bases = described.at();
+        described.uv32()?;
+        let named = described.rest();
+        let names = Names::decode(&mut described)?;
+
+        let [_, _, _, seqnos, rows, shapes, stamps, markers, versions] = &self.streams;
+        let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
+        let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
+        let (mut walk, mut seqno, mut stamp, mut shapes) = (self.keys(), 0i64, 0i64, Shapes::default());
+        // The output exceeds its limit by at most one row, and a row is no longer than its input.
+        let mut out = Vec::with_capacity(if wanted.is_some() { head.len() } else { raw });
+        out.extend_from_slice(head);
+        // The values of each column that were passed over and not read yet; none if all entries are wanted.
+        let mut behind = vec![0; if wanted.is_some() { columns.len() } else { 0 }];
+        let (mut fragment, mut left) = (Vec::new(), wanted.unwrap_or_default().iter().peekable());
+        for entry in 0..share.first {
+            walk.advance()?;
+            seqno = seqno.wrapping_add(seqnos.sv()?);
+            let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
+            stamp = stamp.wrapping_add(stamps.sv()?);
+            let cells = shapes.cells.get(shape.start..shape.end).unwrap_or_default();
+            if left.next_if_eq(&&entry).is_none() && wanted.is_some() {
+                if shape.head & HAS_MARKER != 0 {
+                    markers.sv()?;
+                }
+                for cell in cells {
+                    if cell.bits & OWN_VERSION != 0 {
+                        versions.sv()?;
+                    }
+                    if has_value(cell.bits & TAG) {
+                        *behind.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))? += 1;
+                    }
+                }
+                continue;
+            }
+            put_bytes(&walk.key, &mut out);
+            put_sv(seqno, &mut out);
+            fragment.clear();
+            fragment.push(shape.head);
+            put_sv(stamp, &mut fragment);
             if shape.head & HAS_MARKER != 0 {
-                markers.sv()?;
+                put_sv(markers.sv()?, &mut fragment);
             }
             for cell in cells {
+                put_uv(cell.name.into(), &mut fragment);
+                fragment.push(cell.bits);
                 if cell.bits & OWN_VERSION != 0 {
-                    versions.sv()?;
+                    put_sv(versions.sv()?, &mut fragment);
                 }
                 if has_value(cell.bits & TAG) {
-                    *behind.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))? += 1;
+                    let column = columns.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))?;
+                    if let Some(behind) = behind.get_mut(cell.column as usize) {
+                        column.pass(std::mem::take(behind))?;
+                    }
+                    column.put_next(cell.bits & TAG, &mut fragment)?;
+                }
+                // A value that is listed once may occur often.
+                if fragment.len() > raw {
+                    return Err(rows.damage("a row is longer than its block"));
                 }
             }
-            continue;
-        }
-        found += 1;
-        put_bytes(&key, &mut out);
-        put_sv(seqno, &mut out);
-        fragment.clear();
-        fragment.push(shape.head);
-        put_sv(stamp, &mut fragment);
-        if shape.head & HAS_MARKER != 0 {
-            put_sv(markers.sv()?, &mut fragment);
-        }
-        for cell in cells {
-            put_uv(cell.name.into(), &mut fragment);
-            fragment.push(cell.bits);
-            if cell.bits & OWN_VERSION != 0 {
-                put_sv(versions.sv()?, &mut fragment);
-            }
-            if has_value(cell.bits & TAG) {
-                let column = columns.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))?;
-                if let Some(behind) = behind.get_mut(cell.column as usize) {
-                    column.pass(std::mem::take(behind))?;
-                }
-                column.put_next(cell.bits & TAG, &mut fragment)?;
-            }
-            // A value that is listed once may occur often.
-            if fragment.len() > raw {
-                return Err(rows.damage("a row is longer than its block"));
+            put_bytes(&fragment, &mut out);
+            if out.len() > raw {
+                break;
             }
         }
-        put_bytes(&fragment, &mut out);
-        if out.len() > raw {
-            break;
+        if out.len() > raw || wanted.is_none() && out.len() < raw {
+            return Err(Damage { what: "the block has another length", at: 0 });
         }
+        let Some(wanted) = wanted else { return Ok(out) };
+        let mut part = Vec::with_capacity(out.len());
+        part.extend_from_slice(head.get(..bases).unwrap_or_default());
+        put_uv(wanted.len() as u64, &mut part);
+        part.extend_from_slice(named);
+        part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
+        Ok(part)
     }
-    if out.len() > raw || keys.is_none() && out.len() < raw {
-        return Err(Damage { what: "the block has another length", at: 0 });
-    }
-    if found == count {
-        return Ok(out);
-    }
-    let mut part = Vec::with_capacity(out.len());
-    part.extend_from_slice(head.get(..bases).unwrap_or_default());
-    put_uv(found.into(), &mut part);
-    part.extend_from_slice(named);
-    part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
-    Ok(part)
-}
-
-fn next_key(
-    key: &mut Vec<u8>,
-    differences: &mut Reader<'_>,
-    steps: &mut Reader<'_>,
-    own: &mut Reader<'_>,
-) -> Decoded<()> {
-    match differences.uv()?.checked_sub(1) {
-        None => {
-            let last = key.last_chunk_mut().ok_or(differences.damage("a key without one before it"))?;
-            *last = u64::from_be_bytes(*last).wrapping_add(steps.uv()?).to_be_bytes();
-        }
-        Some(shared) => {
-            key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
-            key.extend_from_slice(own.take(differences.uv32()? as usize)?);
-        }
-    }
-    Ok(())
 }
 
 impl Shapes {

@@ -57,8 +57,32 @@ pub(super) fn put_raw(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a stream and uses up its part of `budget`, the bytes for all streams together.
-pub(super) fn take<'a>(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<Cow<'a, [u8]>> {
+/// The part of a block's entries whose values are wanted: its first ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// So many entries.
+    pub(super) first: u32,
+    /// Of so many.
+    pub(super) of: u32,
+}
+
+impl Share {
+    /// All entries.
+    pub(super) const ALL: Self = Self { first: 1, of: 1 };
+
+    /// The first bytes of a stream of `raw` that probably hold the values of these entries: a little more than their share.
+    fn bytes(self, raw: usize) -> usize {
+        if self.first >= self.of {
+            return raw;
+        }
+        let share = raw as u64 * u64::from(self.first) / u64::from(self.of);
+        raw.min(share as usize + raw / 16 + 64)
+    }
+}
+
+/// Reads a stream and uses up its part of `budget`, the bytes for all streams together. Its end may be missing if only a
+/// share of it is wanted.
+pub(super) fn take<'a>(reader: &mut Reader<'a>, budget: &mut usize, share: Share) -> Decoded<Cow<'a, [u8]>> {
     let at = reader.at();
     let damage = |what| Damage { what, at };
     let length = reader.uv()?;
@@ -69,8 +93,8 @@ pub(super) fn take<'a>(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<C
     let stored = reader.take(length)?;
     match method {
         RAW => Ok(Cow::Borrowed(stored)),
-        LZ4 => Ok(Cow::Owned(lz4::decompress(stored, raw)?)),
-        DENSE => Ok(Cow::Owned(dense::decompress(stored, raw)?)),
+        LZ4 => Ok(Cow::Owned(lz4::decompress(stored, raw, share.bytes(raw))?)),
+        DENSE => Ok(Cow::Owned(dense::decompress(stored, raw, share.bytes(raw))?)),
         _ => Err(damage("a stream of an unknown method")),
     }
 }

@@ -1,5 +1,6 @@
 //! Split blocks are rebuilt exactly, and damaged ones are reported.
 
+use super::stream::Share;
 use super::*;
 use crate::format::block::Block;
 use crate::format::fragment::{self, FragmentHead};
@@ -218,7 +219,7 @@ fn columns_are_smaller_than_rows() {
 fn dense_there_and_back(input: &[u8]) -> usize {
     let mut stored = Vec::new();
     dense::compress(input, &mut stored);
-    assert_eq!(dense::decompress(&stored, input.len()).as_deref(), Ok(input));
+    assert_eq!(dense::decompress(&stored, input.len(), input.len()).as_deref(), Ok(input));
     stored.len()
 }
 
@@ -235,9 +236,9 @@ proptest! {
         dense::compress(&input, &mut stored);
         let at = at % stored.len();
         stored[at] = to;
-        prop_assert!(dense::decompress(&stored, input.len()).is_ok_and(|bytes| bytes.len() == input.len()) || dense::decompress(&stored, input.len()).is_err());
+        prop_assert!(dense::decompress(&stored, input.len(), input.len()).is_ok_and(|bytes| bytes.len() == input.len()) || dense::decompress(&stored, input.len(), input.len()).is_err());
         stored.truncate(at);
-        prop_assert!(input.len() < 8 || dense::decompress(&stored, input.len() * 9 + 999_999).is_err());
+        prop_assert!(input.len() < 8 || dense::decompress(&stored, input.len() * 9 + 999_999, input.len() * 9 + 999_999).is_err());
     }
 
     #[test]
@@ -296,16 +297,69 @@ fn columns_that_ask_for_more_than_their_block_can_hold_are_damage() {
     // One text is listed, empty, with a code of one bit.
     let one = [6, 1, 4, 4, 0, 4, 1];
     let mut reader = Reader::new(&one);
-    let column = column::Stored::take(&mut reader, &mut 2).expect("a column");
+    let column = column::Stored::take(&mut reader, &mut 2, Share::ALL).expect("a column");
     assert_eq!(column.values().expect("a list").memory(), 1 + 2 * size_of::<usize>() + 4);
     assert_eq!(opened(&one, 2, 4).expect_err("no cell").what, "more columns than values");
     assert_eq!(opened(&[6, 0, 4, 0, 0], 1, 4).expect_err("none").what, "none or too many values are listed");
     // Thirteen integers, packed into no bits; codes of 1 to 12 bits.
     let mut long = vec![6, 13, 8, 12, 0, 1, 0, 28];
     long.extend([0x21, 0x43, 0x65, 0x87, 0xa9, 0xcb, 0x0c]);
-    let column = column::Stored::take(&mut Reader::new(&long), &mut 10).expect("a column");
+    let column = column::Stored::take(&mut Reader::new(&long), &mut 10, Share::ALL).expect("a column");
     assert!(column.values().expect("a list").memory() > 8192);
     assert_eq!(opened(&long, 6000, 30_004).expect_err("too much").what, "the lists hold more than the block");
+}
+
+/// Most of a column's bytes may be those of the first rows, or of the last ones. Only a share of them is decompressed.
+#[test]
+fn rows_at_any_place_of_a_long_block_are_those_of_the_whole_block() {
+    let noise = |n: i64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15u64.cast_signed()) >> 20;
+    let text =
+        |n: i64, words: i64| (0..words).map(|word| format!("{:x} ", noise(n * 31 + word) & 0xFFF)).collect::<String>();
+    let row = |n: i64| {
+        let mut cells = vec![(0, 5, 0, text(n, if n < 90 { 12 } else { 1 })), (1, 3, noise(n), String::new())];
+        cells.push((2, 2, noise(n) & 0xFFFF, String::new()));
+        cells.push((3, 5, 0, text(n, n / 70) + if n % 100 == 7 { "\0" } else { "" }));
+        if n > 500 {
+            cells.push((4, 5, 0, text(n, 9)));
+        }
+        ((n as u64 * 2).to_be_bytes().to_vec(), 1, n, None, cells)
+    };
+    let payload = payload(&(0..600).map(row).collect::<Vec<_>>());
+    let whole = entries(&Block::decode(payload.clone().into()).expect("a block"));
+    for form in [Form::Fast, Form::Dense] {
+        let stored = split(&payload, form).expect("it is a block's payload");
+        for places in
+            [&[0u64][..], &[1, 2, 3], &[20, 21, 160], &[179], &[400], &[599, 1010], &[7, 1198], &[1198], &[2000], &[]]
+        {
+            let keys: Vec<_> = places.iter().map(|place| place.to_be_bytes()).collect();
+            let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let part = join_rows(&stored, payload.len(), Some(&keys)).expect("rows");
+            let part = entries(&Block::decode(part.into()).expect("a block"));
+            let wanted: Vec<_> = whole.iter().filter(|entry| keys.contains(&&*entry.0)).cloned().collect();
+            assert_eq!(part, wanted, "{form:?} {places:?}");
+        }
+    }
+}
+
+#[test]
+fn the_share_of_a_stream_is_its_beginning() {
+    let input: Vec<u8> = (0..4000u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
+    for form in [Form::Fast, Form::Dense] {
+        let mut stored = Vec::new();
+        stream::put(&input, form, &mut stored);
+        for (first, of, least, most) in
+            [(0, 9, 0, 2000), (1, 8, 2000, 4000), (4, 8, 8000, 10_000), (8, 8, 16_000, 16_000), (5, 0, 16_000, 16_000)]
+        {
+            let (mut reader, mut budget) = (Reader::new(&stored), 16_000);
+            let begun = stream::take(&mut reader, &mut budget, Share { first, of }).expect("a stream");
+            assert!(
+                (least..=most).contains(&begun.len()) && input.starts_with(&begun),
+                "{first} of {of}: {}",
+                begun.len()
+            );
+            assert_eq!((reader.left(), budget), (0, 0), "what follows, and what is left, does not depend on the share");
+        }
+    }
 }
 
 /// Counts that would need codes of more than twelve bits.
@@ -331,7 +385,7 @@ fn golden_dense() {
     // Another writer may choose other repetitions.
     let other = [238, 52, 35, 30, 48, 51, 222, 55, 30, 210, 16, 158, 34, 115, 66, 233, 0];
     for stored in [&stored[..], &other] {
-        assert_eq!(dense::decompress(stored, 40).as_deref(), Ok(&input[..]));
+        assert_eq!(dense::decompress(stored, 40, 40).as_deref(), Ok(&input[..]));
     }
 }
 
@@ -350,7 +404,7 @@ fn golden_packed() {
     // Packed, raw, 14 bytes: from 1000 on by 50, in five bits each, the lowest bit first.
     let expected = [&[8, 56, 0xd0, 0x0f, 50, 5][..], &[7, 132, 15, 162, 208, 51, 36, 15, 42, 27]].concat();
     assert_eq!(stored, expected);
-    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100).expect("a column");
+    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100, Share::ALL).expect("a column");
     let (mut column, mut joined) = (column.values().expect("integers"), Vec::new());
     numbers.iter().for_each(|_| column.put_next(tag::INTEGER, &mut joined).expect("a value"));
     assert_eq!(joined, payload);
@@ -374,7 +428,7 @@ fn golden_listed() {
     // Lengths of codes: 1, 2, 2 bits; so the codes are 0, 10 and 11.
     expected.extend_from_slice(&[24, 33, 66, 86, 198, 137, 5]);
     assert_eq!(stored, expected);
-    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100).expect("a column");
+    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100, Share::ALL).expect("a column");
     let (mut column, mut joined) = (column.values().expect("texts"), Vec::new());
     texts.iter().for_each(|_| column.put_next(tag::STRING, &mut joined).expect("a value"));
     assert_eq!(joined, payload);
