@@ -109,6 +109,8 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
 /// behind the bytes that are wanted there is room for [`LITERALS`] more.
 pub(super) const LITERALS: usize = 16;
 const STEP: usize = 8;
+/// The bytes of a short sequence: its token, its literals or what is moved for them, and the distance.
+const SEQUENCE: usize = 1 + LITERALS + 2;
 /// A longer copy is a few large moves.
 const SHORT_COPY: usize = 64;
 
@@ -154,6 +156,35 @@ pub(super) fn decompress(block: &[u8], raw: usize, wanted: usize) -> Decoded<Vec
     let mut out = vec![0; raw + LITERALS];
     let mut at = 0;
     loop {
+        // Most sequences are short. Far from both ends they need few checks.
+        while let Some(sequence) = reader.rest().first_chunk::<SEQUENCE>() {
+            let &[token, ref literals @ .., _, _] = sequence;
+            let (count, length) = (usize::from(token >> 4), usize::from(token & 15) + LEAST);
+            if count == 15 || length == 15 + LEAST || raw - at < SEQUENCE + 15 + LEAST || at >= wanted {
+                break;
+            }
+            move_chunk(literals.first_chunk::<LITERALS>(), &mut out, at);
+            let distance = sequence
+                .get(1 + count..)
+                .and_then(<[u8]>::first_chunk)
+                .map_or(0, |two| usize::from(u16::from_le_bytes(*two)));
+            let end = at + count;
+            if distance < STEP || distance > end {
+                break;
+            }
+            for step in [0, STEP, 2 * STEP] {
+                if step < length {
+                    let from = out.get(end + step - distance..).and_then(<[u8]>::first_chunk::<STEP>).copied();
+                    move_chunk(from.as_ref(), &mut out, end + step);
+                }
+            }
+            at = end + length;
+            reader.take(3 + count)?;
+        }
+        if at >= wanted && at < raw {
+            out.truncate(at);
+            return Ok(out);
+        }
         let token = usize::from(reader.u8()?);
         let literals = length(token >> 4, &mut reader)?;
         if literals > raw - at {
@@ -175,10 +206,6 @@ pub(super) fn decompress(block: &[u8], raw: usize, wanted: usize) -> Decoded<Vec
         }
         repeat(distance, length, at, &mut out);
         at += length;
-        if at >= wanted && at < raw {
-            out.truncate(at);
-            return Ok(out);
-        }
     }
     out.truncate(raw);
     if at == raw { Ok(out) } else { Err(reader.damage(less)) }
