@@ -31,7 +31,8 @@ async function sample(server, wanted, engine, round) {
     };
     const figures = {};
     if (READERS.has(engine)) {
-      // Opened anew, so that nothing of the load is in memory; some gets before, so that code is warm.
+      // Opened anew, so that nothing of the load is in memory. As many gets of other rows before: browsers compile what
+      // reads and decodes a block for speed only after some thousand times.
       for (const workload of ["openSmall", "bulk", "close", "openSmall", "warmGet"]) await step(workload, "cold");
       for (const workload of ["coldGet", "coldMany"]) figures[workload] = await step(workload, "cold");
       await step("close", "cold");
@@ -62,7 +63,7 @@ export async function cold(server, wanted) {
   const flushes = samples.map(({ probe }) => probe.flush);
   const gone = samples.filter(isDiscarded).map(({ engine, round, probe }) => `${COLD[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
   const caption = [
-    `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB; medians of ${wanted.rounds} rounds, each sample in a new profile.`,
+    `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB, after as many gets of other rows; medians of ${wanted.rounds} rounds, each sample in a new profile.`,
     `Headless Chromium ${samples[0].machine.chromium}, IndexedDB on ${wanted["sqlite-idb"] ? "SQLite" : "LevelDB"}, ${samples[0].machine.cpus} CPUs.`,
     `A bare flush of 4 KB in a file took ${figure(Math.min(...flushes))} to ${figure(Math.max(...flushes))} us.`,
     `Discarded: ${gone.join(", ") || "none"}.`,

@@ -170,7 +170,7 @@ export const WORKLOADS = {
     return timed(1, () => engine.open(database, { strict: true }));
   },
 
-  warmGet: (scene) => gets({ ...scene, seed: scene.seed + 100 }, some(scene, COLD / 10)),
+  warmGet: (scene) => gets({ ...scene, seed: scene.seed + 100 }, some(scene, COLD)),
 
   coldGet: (scene) => gets(scene, some(scene, COLD)),
 
