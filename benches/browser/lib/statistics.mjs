@@ -31,7 +31,8 @@ export function figure(value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-export const times = (value) => (value >= 9.95 ? `${value.toFixed(0)}x` : `${value.toFixed(1)}x`);
+/** A factor: with one digit that counts below a half. */
+export const times = (value) => `${value >= 9.95 ? value.toFixed(0) : value >= 0.5 ? value.toFixed(1) : value.toPrecision(1)}x`;
 export const megabytes = (bytes) => bytes / 1e6;
 
 /** Lines of cells as text in columns; those in `left` begin at the left. */

@@ -467,7 +467,7 @@ impl<'a> Numbers<'a> {
     #[inline]
     fn next(&mut self) -> Decoded<i64> {
         let value = match &mut self.values {
-            Source::Varints(reader) => reader.sv_here()?,
+            Source::Varints(reader) => reader.sv()?,
             Source::Packed { bits, width, least, divisor } => {
                 let low = u64::from(bits.take((*width).min(32))?);
                 let high = u64::from(bits.take(width.saturating_sub(32))?);

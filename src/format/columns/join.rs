@@ -55,10 +55,10 @@ struct Keys<'a> {
 impl Keys<'_> {
     /// Makes `key` that of the next entry.
     fn advance(&mut self) -> Decoded<()> {
-        match self.differences.uv_here()?.checked_sub(1) {
+        match self.differences.uv()?.checked_sub(1) {
             None => {
                 let last = self.key.last_chunk_mut().ok_or(self.differences.damage("a key without one before it"))?;
-                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv_here()?).to_be_bytes();
+                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv()?).to_be_bytes();
             }
             Some(shared) => {
                 self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
@@ -179,9 +179,9 @@ impl Stored<'_> {
         let (mut fragment, mut left) = (Vec::new(), wanted.unwrap_or_default().iter().peekable());
         for entry in 0..share.first {
             walk.advance()?;
-            seqno = seqno.wrapping_add(seqnos.sv_here()?);
-            let shape = shapes.get(rows.uv_here()?, &mut definitions, &names)?;
-            stamp = stamp.wrapping_add(stamps.sv_here()?);
+            seqno = seqno.wrapping_add(seqnos.sv()?);
+            let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
+            stamp = stamp.wrapping_add(stamps.sv()?);
             let cells = shapes.cells.get(shape.start..shape.end).unwrap_or_default();
             if left.next_if_eq(&&entry).is_none() && wanted.is_some() {
                 if shape.head & HAS_MARKER != 0 {

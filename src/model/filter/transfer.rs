@@ -61,8 +61,7 @@ impl Rule {
     }
 
     /// Passes the match in a value to `holds`. False if there is no match, if it cannot be read as its type, or if the value
-    /// is neither text nor bytes. A gate of [`Module::Rules`]: it compiled the rule.
-    #[inline(never)]
+    /// is neither text nor bytes.
     pub(super) fn take(&self, value: ValueRef<'_>, holds: &dyn Fn(ValueRef<'_>) -> bool) -> bool {
         let Some(found) = self.find(value) else { return false };
         let found = &*found;
@@ -74,7 +73,9 @@ impl Rule {
         taken.is_some_and(holds)
     }
 
-    /// The match in a value: the first group, or the whole match if the expression has no group.
+    /// The match in a value: the first group, or the whole match if the expression has no group. A gate of
+    /// [`Module::Rules`]: it compiled the rule.
+    #[inline(never)]
     fn find<'v>(&self, value: ValueRef<'v>) -> Option<Cow<'v, str>> {
         let text = match value {
             ValueRef::String(text) => Cow::Borrowed(text),

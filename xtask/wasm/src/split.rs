@@ -55,7 +55,7 @@ const MODULES: [(&str, &[&str], &[&str]); 11] = [
             "regex_lite::*",
             "<regex_lite::error::Error as core::fmt::*",
             "tabstore::model::filter::transfer::Rule::compile_now",
-            "tabstore::model::filter::transfer::Rule::take",
+            "tabstore::model::filter::transfer::Rule::find",
         ],
         &[],
     ),
