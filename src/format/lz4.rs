@@ -105,8 +105,8 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
 }
 
-/// Short literals, and the steps of copies, are moved as so many bytes at once. What is moved too much is overwritten later:
-/// behind the bytes that are wanted there is room for [`LITERALS`] more.
+/// Short literals, and the steps of copies, are moved as so many bytes at once. What is moved too much is overwritten
+/// later. So a buffer has room for [`LITERALS`] bytes more than the block holds.
 pub(super) const LITERALS: usize = 16;
 const STEP: usize = 8;
 /// The bytes of a short sequence: its token, its literals or what is moved for them, and the distance.
@@ -125,7 +125,8 @@ fn move_chunk<const N: usize>(from: Option<&[u8; N]>, out: &mut [u8], at: usize)
     false
 }
 
-/// Copies to `at` the `length` bytes from `distance` bytes before it, which must exist, and perhaps a few more.
+/// Copies to `at` the `length` bytes from `distance` bytes before it, which must exist. May write up to seven bytes behind
+/// them.
 #[inline]
 pub(super) fn repeat(distance: usize, length: usize, mut at: usize, out: &mut [u8]) {
     let (start, end) = (at - distance, at + length);
@@ -145,7 +146,8 @@ pub(super) fn repeat(distance: usize, length: usize, mut at: usize, out: &mut [u
     }
 }
 
-/// The `raw` bytes of an LZ4 block, or its beginning: at least the first `wanted` of them. Nothing is known of the rest then.
+/// The `raw` bytes of an LZ4 block, or its beginning: at least the first `wanted` of them. Nothing is known of the rest
+/// then.
 pub(super) fn decompress(block: &[u8], raw: usize, wanted: usize) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(block);
     let less = "an LZ4 block holds less than it says";

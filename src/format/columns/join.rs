@@ -1,8 +1,7 @@
 //! Rebuilds a block's payload from columns.
 
-use super::column;
 use super::stream::Share;
-use super::{ColumnNumbers, SHAPES, has_value, most, stream};
+use super::{ColumnNumbers, SHAPES, column, has_value, most, stream};
 use crate::collections::order::compare;
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
@@ -12,6 +11,9 @@ use std::cmp::Ordering;
 
 /// The least bytes of a cell with a value in a block: its name, its tag and the value.
 const LEAST_CELL: usize = 3;
+
+/// The least bytes of an entry in a block: the lengths of its key and its fragment, its seqno, and a head with a stamp.
+const LEAST_ENTRY: usize = 5;
 
 /// The most memory of value lists and their code tables, as a multiple of the block. Each value of a list is in the
 /// block, and on average twice, in a cell of at least [`LEAST_CELL`] bytes. Codes of n bits need as many cells as the
@@ -44,7 +46,6 @@ struct Shapes {
 }
 
 /// The keys of the entries, one after another.
-#[derive(Clone)]
 struct Keys<'a> {
     key: Vec<u8>,
     differences: Reader<'a>,
@@ -83,25 +84,32 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
 /// # Errors
 /// As for [`join()`].
 pub fn join_rows(stored: &[u8], raw: usize, keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
-    let mut columns = Reader::new(stored);
-    let head = columns.bytes()?;
-    let mut budget = most(raw);
-    let mut next = || stream::take(&mut columns, &mut budget, Share::ALL);
-    let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    let mut count = Reader::new(head);
-    count.sv()?;
-    count.uv()?;
-    let block = Stored { raw, head, count, streams, columns, budget };
-    let of = block.count.clone().uv32()?;
+    let (block, of) = StoredBlock::take(stored, raw)?;
     let Some(keys) = keys else { return block.rows(None, Share { first: of, of }) };
     let wanted = block.entries_of(keys, of)?;
-    let share = Share { first: wanted.last().map_or(0, |last| last + 1), of };
-    // More than its share of a column's values may be in front.
-    block.rows(Some(&wanted), share).or_else(|_| block.rows(Some(&wanted), Share { of: share.first, ..share }))
+    let share = share_of(&wanted, of);
+    match block.rows(Some(&wanted), share) {
+        // More than its share of a column's values may be in front.
+        Err(_) if share.first < of => block.rows(Some(&wanted), Share { of: share.first, ..share }),
+        rows => rows,
+    }
+}
+
+/// The entries up to the last of the `wanted` ones.
+fn share_of(wanted: &[u32], of: u32) -> Share {
+    Share { first: wanted.last().map_or(0, |last| last + 1), of }
+}
+
+/// Whether the rows of `keys` are in the shares of all columns that are decompressed first.
+#[cfg(test)]
+pub(super) fn is_in_share(stored: &[u8], raw: usize, keys: &[&[u8]]) -> bool {
+    let (block, of) = StoredBlock::take(stored, raw).expect("a block");
+    let wanted = block.entries_of(keys, of).expect("entries");
+    block.rows(Some(&wanted), share_of(&wanted, of)).is_ok()
 }
 
 /// A stored block. Its columns are still to be decompressed.
-struct Stored<'a> {
+struct StoredBlock<'a> {
     raw: usize,
     head: &'a [u8],
     /// The head from the number of entries on.
@@ -112,7 +120,21 @@ struct Stored<'a> {
     budget: usize,
 }
 
-impl Stored<'_> {
+impl<'a> StoredBlock<'a> {
+    /// Reads all but the columns; also the number of entries.
+    fn take(stored: &'a [u8], raw: usize) -> Decoded<(Self, u32)> {
+        let mut columns = Reader::new(stored);
+        let head = columns.bytes()?;
+        let mut budget = most(raw);
+        let mut next = || stream::take(&mut columns, &mut budget, Share::ALL);
+        let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+        let mut count = Reader::new(head);
+        count.sv()?;
+        count.uv()?;
+        let entries = count.clone().uv32()?;
+        Ok((Self { raw, head, count, streams, columns, budget }, entries))
+    }
+
     fn keys(&self) -> Keys<'_> {
         let [differences, steps, own, ..] = &self.streams;
         let [differences, steps, own] = [differences, steps, own].map(|stream| Reader::new(stream));
@@ -127,6 +149,9 @@ impl Stored<'_> {
             while let Some((next, behind)) = keys.split_first() {
                 match compare(next, &walk.key) {
                     Ordering::Less => keys = behind,
+                    Ordering::Equal if found.len() > self.raw / LEAST_ENTRY => {
+                        return Err(walk.own.damage("more entries than the block has room for"));
+                    }
                     Ordering::Equal => {
                         found.push(entry);
                         break;

@@ -70,7 +70,7 @@ impl Share {
     /// All entries.
     pub(super) const ALL: Self = Self { first: 1, of: 1 };
 
-    /// The first bytes of a stream of `raw` that probably hold the values of these entries: a little more than their share.
+    /// The first bytes of a stream of `raw` that probably hold the values of these entries: a little more than a share.
     fn bytes(self, raw: usize) -> usize {
         if self.first >= self.of {
             return raw;

@@ -312,33 +312,65 @@ fn columns_that_ask_for_more_than_their_block_can_hold_are_damage() {
 /// Most of a column's bytes may be those of the first rows, or of the last ones. Only a share of them is decompressed.
 #[test]
 fn rows_at_any_place_of_a_long_block_are_those_of_the_whole_block() {
+    const TEXT: u8 = 7;
     let noise = |n: i64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15u64.cast_signed()) >> 20;
     let text =
         |n: i64, words: i64| (0..words).map(|word| format!("{:x} ", noise(n * 31 + word) & 0xFFF)).collect::<String>();
     let row = |n: i64| {
-        let mut cells = vec![(0, 5, 0, text(n, if n < 90 { 12 } else { 1 })), (1, 3, noise(n), String::new())];
+        let mut cells = vec![(0, TEXT, 0, text(n, if n < 90 { 12 } else { 1 })), (1, 3, noise(n), String::new())];
         cells.push((2, 2, noise(n) & 0xFFFF, String::new()));
-        cells.push((3, 5, 0, text(n, n / 70) + if n % 100 == 7 { "\0" } else { "" }));
+        cells.push((3, TEXT, 0, text(n, n / 70) + if n % 100 == 7 { "\0" } else { "" }));
         if n > 500 {
-            cells.push((4, 5, 0, text(n, 9)));
+            // With a version of its own.
+            cells.push((4, TEXT | 16, n, text(n, 9)));
         }
-        ((n as u64 * 2).to_be_bytes().to_vec(), 1, n, None, cells)
+        if n % 3 == 0 {
+            // Integers that repeat, and more shapes than have numbers.
+            cells.extend((0..n % 70).map(|at| (5, 2 | 16, at, String::new())));
+        }
+        let marker = (n % 5 == 0).then_some(n);
+        // Every third key has two entries.
+        let id = if n % 4 == 1 { n - 1 } else { n } as u64;
+        ((id * 2).to_be_bytes().to_vec(), 600 - n as u64, n, marker, cells)
     };
-    let payload = payload(&(0..600).map(row).collect::<Vec<_>>());
+    let mut rows: Vec<_> = (0..600).map(row).collect();
+    rows.sort_by(|a, b| (&a.0, b.1).cmp(&(&b.0, a.1)));
+    let payload = payload(&rows);
     let whole = entries(&Block::decode(payload.clone().into()).expect("a block"));
+    let places: [&[u64]; 10] =
+        [&[0], &[2, 3, 4], &[20, 24, 160], &[176], &[400], &[599, 1012], &[7, 1198], &[1198], &[2000], &[]];
     for form in [Form::Fast, Form::Dense] {
         let stored = split(&payload, form).expect("it is a block's payload");
-        for places in
-            [&[0u64][..], &[1, 2, 3], &[20, 21, 160], &[179], &[400], &[599, 1010], &[7, 1198], &[1198], &[2000], &[]]
-        {
+        let (mut in_part, mut anew) = (0, 0);
+        for places in places {
             let keys: Vec<_> = places.iter().map(|place| place.to_be_bytes()).collect();
             let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
             let part = join_rows(&stored, payload.len(), Some(&keys)).expect("rows");
             let part = entries(&Block::decode(part.into()).expect("a block"));
             let wanted: Vec<_> = whole.iter().filter(|entry| keys.contains(&&*entry.0)).cloned().collect();
             assert_eq!(part, wanted, "{form:?} {places:?}");
+            match join::is_in_share(&stored, payload.len(), &keys) {
+                true => in_part += 1,
+                false => anew += 1,
+            }
         }
+        assert!(in_part >= 3 && anew >= 1, "{form:?}: {in_part} in a share, {anew} anew");
     }
+}
+
+/// So a crafted block asks for no more memory than its size allows.
+#[test]
+fn a_block_of_more_entries_than_fit_is_damage() {
+    let mut stored = Vec::new();
+    put_bytes(&[0, 0, 200, 1, 0], &mut stored);
+    let key = *b"0123456789ab";
+    for stream in [&[&[1, 12][..], &[0; 199]].concat()[..], &[0; 199], &key, &[0; 200], &[0; 200], &[0, 0]] {
+        stream::put_raw(stream, &mut stored);
+    }
+    (0..3).for_each(|_| stream::put_raw(&[0; 200], &mut stored));
+    let read = |raw| join_rows(&stored, raw, Some(&[&key])).expect_err("damage").what;
+    assert_eq!(read(700), "more entries than the block has room for");
+    assert_ne!(read(1100), "more entries than the block has room for");
 }
 
 #[test]
