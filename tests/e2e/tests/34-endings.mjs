@@ -59,7 +59,7 @@ for (const backend of BACKENDS) {
       await engine.clear(context, page, server);
       const said = await heard(page, since);
       assert.equal(said.code, "Closed", said.message);
-      assert.match(said.message, /"tabstore\/cleared" was deleted while it was open: the site's data was cleared/);
+      assert.match(said.message, /'tabstore\/cleared' was deleted while it was open: the site's data was cleared/);
       assert.ok(said.took < 1000, `after ${said.took} ms`);
       assert.deepEqual(await over(page, "cleared", said, true), []);
       t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
@@ -80,7 +80,7 @@ for (const backend of BACKENDS) {
       });
       const said = await heard(page, since);
       assert.equal(said.code, "Closed", said.message);
-      assert.match(said.message, /"tabstore\/deleted" was deleted while it was open$/);
+      assert.match(said.message, /'tabstore\/deleted' was deleted while it was open$/);
       assert.ok(said.took < 1000, `after ${said.took} ms`);
       assert.deepEqual(await over(page, "deleted", said, true), []);
       t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
@@ -107,7 +107,7 @@ for (const worker of [true, false]) {
     });
     const said = await heard(page, seen);
     assert.equal(said.code, "Closed", said.message);
-    assert.match(said.message, /"tabstore\/newer" was opened by another program, which gave it a version/);
+    assert.match(said.message, /'tabstore\/newer' was opened by another program, which gave it a version/);
     assert.doesNotMatch(said.message, /deleted/);
     const { put, close, next } = await page.evaluate(async () => ({
       put: await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" } })),
