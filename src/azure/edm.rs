@@ -10,7 +10,7 @@
 //! | Guid | Binary: 3, then its 16 bytes in the order of its text |
 
 use super::entity::utf16_length;
-use super::text::push_integer;
+use super::text::{push_base64, push_integer};
 use super::{AzureCode, AzureError, AzureResult, date_time, double};
 use crate::model::{ValueRef, decimal};
 use base64::Engine as _;
@@ -210,7 +210,7 @@ impl<'a> EdmValue<'a> {
     /// Appends the text of the value, as JSON has it without quotes. A double without a fraction gets one (`3.0`).
     pub fn write_text(&self, out: &mut String) {
         match self {
-            Self::Binary(bytes) => STANDARD.encode_string(bytes, out),
+            Self::Binary(bytes) => push_base64(bytes, out),
             Self::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::DateTime(ticks) => out.push_str(&date_time::format(*ticks)),
             Self::Double(value) if value.is_finite() => double::write(*value, out),

@@ -1,6 +1,8 @@
 //! Small tools for texts, compiled once. The standard library's search and sorts weigh 25 KB here.
 
 use crate::collections::sort::sort_by;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// The parts before and behind the first `separator`.
 #[inline(never)]
@@ -63,6 +65,14 @@ pub(super) fn push_number(number: u64, width: usize, out: &mut String) {
     }
     let written = digits.get(digits.len() - count..).and_then(|digits| std::str::from_utf8(digits).ok());
     out.push_str(written.unwrap_or_default());
+}
+
+/// Appends bytes as base64. What the crate has for texts brings messages along, for failures that cannot be.
+#[inline(never)]
+pub(crate) fn push_base64(bytes: &[u8], out: &mut String) {
+    let mut letters = vec![0; 4 * bytes.len().div_ceil(3)];
+    let written = STANDARD.encode_slice(bytes, &mut letters).ok().and_then(|count| letters.get(..count));
+    out.push_str(written.and_then(|letters| std::str::from_utf8(letters).ok()).unwrap_or_default());
 }
 
 /// Writes an integer.

@@ -239,8 +239,7 @@ fn escape(value: &str, out: &mut String) {
     // A loop over letters would take a third of a page's time. All that is escaped is ASCII, whose bytes no other letter has, or
     // a separator of lines or paragraphs: clients look for an error on one line, and end a line there.
     let is_special = |byte| byte < b' ' || matches!(byte, b'"' | b'\\' | 0xE2);
-    while let Some(at) = rest.bytes().position(is_special) {
-        let (before, after) = rest.split_at(at);
+    while let Some((before, after)) = rest.bytes().position(is_special).and_then(|at| rest.split_at_checked(at)) {
         out.push_str(before);
         let mut letters = after.chars();
         match letters.next() {

@@ -4,7 +4,7 @@
 //! `1!8!YWJj...`, a length and base64, with `-` for `=`.
 
 use super::url::Query;
-use crate::azure::text::replaced;
+use crate::azure::text::{push_base64, replaced};
 use crate::azure::{AzureError, AzureResult};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -41,7 +41,9 @@ pub(super) fn select(query: &Query) -> Vec<&str> {
 
 /// The token for a key.
 pub(super) fn token(key: &str) -> String {
-    let text = replaced(&STANDARD.encode(key), '=', "-");
+    let mut text = String::new();
+    push_base64(key.as_bytes(), &mut text);
+    let text = replaced(&text, '=', "-");
     ["1!", &(text.len() as i64).to_string(), "!", &text].concat()
 }
 

@@ -80,7 +80,7 @@ impl<'u> Url<'u> {
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, host, path) = match split(place, "://") {
             Some((scheme, rest)) => {
-                let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let (host, path) = rest.find('/').and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
                 (scheme, host, path)
             }
             None => ("http", host.unwrap_or_default(), place),

@@ -1,5 +1,6 @@
 //! The static data that only one module needs. It goes into the module's file, so a page that never loads the module does
-//! not load its texts and tables either.
+//! not load its texts and tables either. It also tells which functions take the address of a function: an address is its place
+//! in the table, a number in the code or in data.
 //!
 //! The linker writes each constant as a segment of its own (`--no-merge-data-segments` in `xtask/src/build.rs`). A segment is
 //! needed by a function if a number in the function is an address in it, or by a segment that has such a number as a word.
@@ -53,11 +54,18 @@ impl Segments {
             }
         }
         for id in functions {
-            if let FunctionKind::Local(function) = &module.funcs.get(id).kind {
-                dfs_in_order(&mut numbers, function, function.entry_block());
-            }
+            numbers.visit_function(module, id);
         }
         self.reached(numbers.0.into_iter())
+    }
+
+    /// The numbers of a function, and the words of the segments that it needs.
+    pub(crate) fn numbers(&self, module: &Module, id: FunctionId) -> HashSet<u32> {
+        let mut numbers = Numbers::default();
+        numbers.visit_function(module, id);
+        let needed = self.reached(numbers.0.iter().copied());
+        numbers.0.extend(needed.into_iter().flat_map(|start| self.words(start)));
+        numbers.0
     }
 
     /// The segments that these addresses, and words of such segments, belong to.
@@ -124,6 +132,14 @@ fn address(data: &Data) -> Result<u32> {
 /// The numbers of functions that may be addresses.
 #[derive(Default)]
 struct Numbers(HashSet<u32>);
+
+impl Numbers {
+    fn visit_function(&mut self, module: &Module, id: FunctionId) {
+        if let FunctionKind::Local(function) = &module.funcs.get(id).kind {
+            dfs_in_order(self, function, function.entry_block());
+        }
+    }
+}
 
 impl<'i> Visitor<'i> for Numbers {
     fn visit_const(&mut self, number: &Const) {

@@ -7,13 +7,14 @@
 //! In the core, a gate is a call through the table. A module's file fills its places of the table when it is loaded;
 //! before, a gate traps. The engine keeps that from happening: see `src/modules.rs`. Functions keep their names.
 //!
-//! Static data that only a module needs is in the module's file ([`data`]).
+//! Static data that only a module needs is in the module's file ([`data`]). So are functions that only a module takes the address of:
+//! the module's file fills their places of the table too.
 
 mod data;
 
 use anyhow::{Context, Result, ensure};
 use data::{Needed, Segments};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -193,12 +194,16 @@ type Place = usize;
 struct Functions {
     ids: Vec<FunctionId>,
     names: Vec<Option<String>>,
-    /// The functions that each one calls, or takes the address of.
+    /// The functions that each one calls.
     calls: Vec<Vec<Place>>,
-    /// The functions that JavaScript or the table reach.
+    /// The functions that each one takes the address of.
+    addresses: Vec<Vec<Place>>,
+    /// The functions in the table, by their places there.
+    table: BTreeMap<u32, Place>,
+    /// The functions that JavaScript reaches, and those in the table whose address nobody takes, as far as one sees.
     roots: HashSet<Place>,
-    /// Those of them that are never gates. The compiler makes one function of equal ones, and names it after any of them. The
-    /// table does not tell who else calls it.
+    /// Functions in the table that are never gates. The compiler makes one function of equal ones, and names it after any of them.
+    /// The table does not tell who else calls it.
     small: HashSet<Place>,
 }
 
@@ -227,7 +232,8 @@ fn main() -> Result<()> {
         Ok(fs::write(Path::new(&output).join(name).with_extension("wasm"), bytes)?)
     };
     let mut core = read(&wasm)?;
-    let functions = Functions::of(&core);
+    let segments = Segments::of(&core)?;
+    let functions = Functions::of(&core, &segments)?;
     let table = core.tables.main_function_table()?.context("the file has no table of functions")?;
 
     let mut behind: Vec<HashSet<Place>> =
@@ -237,38 +243,12 @@ fn main() -> Result<()> {
         let (earlier, later) = behind.split_at_mut(at);
         earlier.iter_mut().for_each(|gates| gates.retain(|gate| !later[0].contains(gate)));
     }
-    let all: HashSet<Place> = behind.iter().flatten().copied().collect();
-    let in_core = functions.reached(functions.roots.difference(&all).copied().collect(), &all);
-
     // The memory's name for the modules. Another build has another one, so its modules cannot be linked.
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
     let memory = format!("m{:x}", hasher.finish());
 
-    let mut parts: Vec<Part> = MODULES
-        .iter()
-        .map(|(name, _, callers)| Part { name, callers, gates: Vec::new(), first_slot: 0, code: HashSet::new() })
-        .collect();
-    // Modules may call each other's gates, so each finding may lead to another one.
-    loop {
-        let before: Vec<usize> = parts.iter().map(|part| part.code.len()).collect();
-        for at in 0..parts.len() {
-            // Those with which it has no copies: it calls their gates, and they call its.
-            let is_apart = |&other: &usize| other != at && (parts[at].is_closed() || parts[other].is_closed());
-            let apart: Vec<usize> = (0..parts.len()).filter(is_apart).collect();
-            let not_its = apart.iter().flat_map(|&other| &behind[other]).chain(&in_core).copied().collect();
-            let mut called = functions.called(&in_core);
-            called.extend(apart.iter().flat_map(|&other| functions.called(&parts[other].code)));
-            let reached = |gate: &Place| called.contains(gate) || functions.roots.contains(gate);
-            let mut gates: Vec<Place> = behind[at].iter().copied().filter(reached).collect();
-            gates.sort_unstable();
-            parts[at].code = functions.reached(gates.clone(), &not_its);
-            parts[at].gates = gates;
-        }
-        if parts.iter().map(|part| part.code.len()).eq(before) {
-            break;
-        }
-    }
+    let (in_core, mut parts) = functions.divided(&MODULES.map(|(name, _, callers)| (name, callers)), &behind);
     let mut slots = usize::try_from(core.tables.get(table).initial)?;
     for part in &mut parts {
         ensure!(!part.gates.is_empty(), "nothing uses the module {}", part.name);
@@ -282,7 +262,6 @@ fn main() -> Result<()> {
         }
     }
 
-    let segments = Segments::of(&core)?;
     let needed = |code: &HashSet<Place>| segments.needed(&core, code.iter().map(|&place| functions.ids[place]));
     let by_core = needed(&in_core);
     let by_parts: Vec<Needed> = parts.iter().map(|part| needed(&part.code)).collect();
@@ -292,7 +271,8 @@ fn main() -> Result<()> {
 
     let mut exported = BTreeSet::new();
     for (part, needed) in parts.iter().zip(&by_parts) {
-        let mut module = part.module(&wasm, &memory, |memory, module| {
+        let slots = functions.runs(|place| part.code.contains(&place) && !part.gates.contains(&place));
+        let mut module = part.module(&wasm, &memory, &slots, |memory, module| {
             segments.write(module, memory, |start| needed.contains(&start) && !is_in_core(start));
         })?;
         exported.extend(module.imports.iter().filter(|import| import.module == CORE).map(|import| import.name.clone()));
@@ -300,6 +280,15 @@ fn main() -> Result<()> {
     }
     let main_memory = core.get_memory_id()?;
     segments.write(&mut core, main_memory, is_in_core);
+
+    let gates: HashSet<Place> = parts.iter().flat_map(|part| &part.gates).copied().collect();
+    for id in core.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
+        core.elements.delete(id);
+    }
+    core.tables.get_mut(table).elem_segments.clear();
+    for (slot, run) in functions.runs(|place| in_core.contains(&place) || gates.contains(&place)) {
+        fill(&mut core, table, slot, run.iter().map(|&place| functions.ids[place]).collect());
+    }
 
     for part in &parts {
         for (at, &gate) in part.gates.iter().enumerate() {
@@ -329,19 +318,42 @@ fn read(wasm: &[u8]) -> Result<Module> {
 }
 
 impl Functions {
-    fn of(module: &Module) -> Self {
+    /// # Errors
+    /// A table that is not filled as the linker does.
+    fn of(module: &Module, segments: &Segments) -> Result<Self> {
         let ids: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
         let places: HashMap<FunctionId, Place> = ids.iter().enumerate().map(|(place, &id)| (id, place)).collect();
         let calls: Vec<Vec<Place>> =
             ids.iter().map(|&id| called(module, id).iter().map(|id| places[id]).collect()).collect();
-        let roots: HashSet<Place> = roots(module).iter().map(|id| places[id]).collect();
+        let table: BTreeMap<u32, Place> = in_table(module)?.into_iter().map(|(slot, id)| (slot, places[&id])).collect();
+        let addressed = |&id| {
+            let numbers = segments.numbers(module, id);
+            numbers.iter().filter_map(|number| table.get(number)).copied().collect()
+        };
+        let addresses: Vec<Vec<Place>> = ids.iter().map(addressed).collect();
+        let seen: HashSet<Place> = addresses.iter().flatten().copied().collect();
+        let roots = exported(module).into_iter().map(|id| places[&id]);
+        let roots = roots.chain(table.values().copied().filter(|place| !seen.contains(place))).collect();
         let names = ids.iter().map(|&id| module.funcs.get(id).name.clone()).collect();
         let is_small = |place: &Place| match &module.funcs.get(ids[*place]).kind {
             FunctionKind::Local(function) => calls[*place].is_empty() && function.size() <= SMALL,
             _ => false,
         };
-        let small = roots.iter().copied().filter(is_small).collect();
-        Self { ids, names, calls, roots, small }
+        let small = table.values().copied().filter(is_small).collect();
+        Ok(Self { ids, names, calls, addresses, table, roots, small })
+    }
+
+    /// The places of the table that have some of its functions, in runs without a gap: the first place of each run, and its
+    /// functions.
+    fn runs(&self, have: impl Fn(Place) -> bool) -> Vec<(u32, Vec<Place>)> {
+        let mut runs: Vec<(u32, Vec<Place>)> = Vec::new();
+        for (&slot, &place) in self.table.iter().filter(|(_, place)| have(**place)) {
+            match runs.last_mut() {
+                Some((first, run)) if *first + run.len() as u32 == slot => run.push(place),
+                _ => runs.push((slot, vec![place])),
+            }
+        }
+        runs
     }
 
     /// The functions that gates name, without the small ones. Each gate has to name one.
@@ -362,6 +374,66 @@ impl Functions {
         by.iter().flat_map(|&place| self.calls[place].iter().copied()).collect()
     }
 
+    /// The functions that some functions take the address of.
+    fn addressed(&self, by: &HashSet<Place>) -> HashSet<Place> {
+        by.iter().flat_map(|&place| self.addresses[place].iter().copied()).collect()
+    }
+
+    /// The functions of the core, and the parts of modules with these names and callers, given the functions `behind` their gates.
+    fn divided(
+        &self,
+        modules: &[(&'static str, &'static [&'static str])],
+        behind: &[HashSet<Place>],
+    ) -> (HashSet<Place>, Vec<Part>) {
+        let part = |&(name, callers)| Part { name, callers, gates: Vec::new(), first_slot: 0, code: HashSet::new() };
+        let mut parts: Vec<Part> = modules.iter().map(part).collect();
+        let all = behind.iter().flatten().copied().collect();
+        let mut roots = self.roots.clone();
+        loop {
+            let in_core = self.reached(roots.difference(&all).copied().collect(), (&all, &all));
+            self.fill_parts(&mut parts, behind, (&in_core, &roots));
+            // The table has one place for what two modules take the address of. So it is in the core, which may reach more then.
+            let is_shared = |place: &&Place| parts.iter().filter(|part| part.code.contains(place)).count() > 1;
+            let before = roots.len();
+            roots.extend(self.table.values().filter(is_shared));
+            if roots.len() == before {
+                return (in_core, parts);
+            }
+        }
+    }
+
+    /// Finds gates and code of the parts. Modules may call each other's gates, so each finding may lead to another one.
+    fn fill_parts(
+        &self,
+        parts: &mut [Part],
+        behind: &[HashSet<Place>],
+        (in_core, roots): (&HashSet<Place>, &HashSet<Place>),
+    ) {
+        loop {
+            let before: Vec<usize> = parts.iter().map(|part| part.code.len()).collect();
+            for at in 0..parts.len() {
+                let others: Vec<usize> = (0..parts.len()).filter(|&other| other != at).collect();
+                // Those with which it has no copies: it calls their gates, and they call its.
+                let is_apart = |&&other: &&usize| parts[at].is_closed() || parts[other].is_closed();
+                let apart: Vec<usize> = others.iter().filter(is_apart).copied().collect();
+                let not_its = apart.iter().flat_map(|&other| &behind[other]).chain(in_core).copied().collect();
+                // Through the table a gate is called as such: the place there is the core's.
+                let not_its_table = others.iter().flat_map(|&other| &behind[other]).chain(in_core).copied().collect();
+                let mut called = &self.called(in_core) | &self.addressed(in_core);
+                called.extend(apart.iter().flat_map(|&other| self.called(&parts[other].code)));
+                called.extend(others.iter().flat_map(|&other| self.addressed(&parts[other].code)));
+                let is_reached = |gate: &Place| called.contains(gate) || roots.contains(gate);
+                let mut gates: Vec<Place> = behind[at].iter().copied().filter(is_reached).collect();
+                gates.sort_unstable();
+                parts[at].code = self.reached(gates.clone(), (&not_its, &not_its_table));
+                parts[at].gates = gates;
+            }
+            if parts.iter().map(|part| part.code.len()).eq(before) {
+                return;
+            }
+        }
+    }
+
     /// Checks that of some functions only the callers call the gates, if any are named.
     fn check_callers(&self, code: &HashSet<Place>, gates: &HashSet<Place>, callers: &[&str]) -> Result<()> {
         let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
@@ -374,16 +446,14 @@ impl Functions {
         Ok(())
     }
 
-    /// All functions that are reached from some, without passing others.
-    fn reached(&self, from: Vec<Place>, others: &HashSet<Place>) -> HashSet<Place> {
+    /// All functions that are reached from some, without passing the first others by a call, and the second ones by their address.
+    fn reached(&self, from: Vec<Place>, others: (&HashSet<Place>, &HashSet<Place>)) -> HashSet<Place> {
         let mut reached: HashSet<Place> = from.iter().copied().collect();
         let mut next = from;
         while let Some(place) = next.pop() {
-            for &called in &self.calls[place] {
-                if !others.contains(&called) && reached.insert(called) {
-                    next.push(called);
-                }
-            }
+            let called = self.calls[place].iter().filter(|called| !others.0.contains(called));
+            let addressed = self.addresses[place].iter().filter(|addressed| !others.1.contains(addressed));
+            next.extend(called.chain(addressed).copied().filter(|&found| reached.insert(found)));
         }
         reached
     }
@@ -413,23 +483,35 @@ fn called(module: &Module, id: FunctionId) -> HashSet<FunctionId> {
     calls.0
 }
 
-/// The functions that are exported, in a table, or called at the start.
-fn roots(module: &Module) -> HashSet<FunctionId> {
+/// The functions that are exported, or called at the start.
+fn exported(module: &Module) -> HashSet<FunctionId> {
     let exports = module.exports.iter().filter_map(|export| match export.item {
         ExportItem::Function(function) => Some(function),
         _ => None,
     });
-    let mut roots: HashSet<FunctionId> = exports.chain(module.start).collect();
+    exports.chain(module.start).collect()
+}
+
+/// The functions in the table, by their places there.
+fn in_table(module: &Module) -> Result<BTreeMap<u32, FunctionId>> {
+    let mut all = BTreeMap::new();
     for elements in module.elements.iter() {
-        match &elements.items {
-            ElementItems::Functions(functions) => roots.extend(functions),
-            ElementItems::Expressions(_, items) => roots.extend(items.iter().filter_map(|item| match item {
-                ConstExpr::RefFunc(function) => Some(*function),
-                _ => None,
-            })),
-        }
+        let ElementKind::Active { offset: ConstExpr::Value(Value::I32(first)), .. } = elements.kind else {
+            anyhow::bail!("places of the table have no fixed numbers");
+        };
+        let ElementItems::Functions(functions) = &elements.items else {
+            anyhow::bail!("a table is filled with something else than functions");
+        };
+        all.extend((first.cast_unsigned()..).zip(functions.iter().copied()));
     }
-    roots
+    Ok(all)
+}
+
+/// Fills places of a table, from `slot` on.
+fn fill(module: &mut Module, table: TableId, slot: u32, functions: Vec<FunctionId>) {
+    let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(slot.cast_signed())) };
+    let elements = module.elements.add(kind, ElementItems::Functions(functions));
+    module.tables.get_mut(table).elem_segments.insert(elements);
 }
 
 /// Makes a gate of a function of the core: it calls what is in a place of the table.
@@ -454,8 +536,15 @@ impl Part {
         !self.callers.is_empty()
     }
 
-    /// Its file: its code, the data that `write_data` adds to its memory, and everything else imported from the core.
-    fn module(&self, wasm: &[u8], memory: &str, write_data: impl FnOnce(MemoryId, &mut Module)) -> Result<Module> {
+    /// Its file: its code, its functions in the table, the data that `write_data` adds to its memory, and everything else imported
+    /// from the core.
+    fn module(
+        &self,
+        wasm: &[u8],
+        memory: &str,
+        in_table: &[(u32, Vec<Place>)],
+        write_data: impl FnOnce(MemoryId, &mut Module),
+    ) -> Result<Module> {
         let mut module = read(wasm)?;
         let functions: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
         let main = module.tables.main_function_table()?;
@@ -486,11 +575,10 @@ impl Part {
             // The core's is larger: it has the gates.
             table.maximum = None;
             table.elem_segments.clear();
-            if Some(table.id()) == main {
-                let offset = ConstExpr::Value(Value::I32(i32::try_from(self.first_slot)?));
-                let gates = self.gates.iter().map(|&gate| functions[gate]).collect();
-                let kind = ElementKind::Active { table: table.id(), offset };
-                table.elem_segments.insert(module.elements.add(kind, ElementItems::Functions(gates)));
+        }
+        if let Some(main) = main {
+            for (slot, run) in in_table.iter().chain([&(u32::try_from(self.first_slot)?, self.gates.clone())]) {
+                fill(&mut module, main, *slot, run.iter().map(|&place| functions[place]).collect());
             }
         }
         walrus::passes::gc::run(&mut module);
@@ -501,6 +589,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use walrus::DataKind;
 
     #[test]
     fn a_gate_names_a_path_or_all_that_begin_so() {
@@ -515,15 +604,60 @@ mod tests {
         // An export 0 calls 1 and the gate 2; the gate calls 3, and 4, which 1 calls too.
         let calls = vec![vec![1, 2], vec![4], vec![3, 4], vec![], vec![]];
         let names = (0..5).map(|place| Some(format!("f{place}"))).collect();
-        let functions = Functions { ids: Vec::new(), names, calls, roots: HashSet::from([0]), small: HashSet::new() };
+        let (addresses, roots) = (vec![Vec::new(); 5], HashSet::from([0]));
+        let (table, small) = (BTreeMap::new(), HashSet::new());
+        let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
         let gates = functions.behind(&["f2"]).unwrap();
-        let core = functions.reached(vec![0], &gates);
+        let core = functions.reached(vec![0], (&gates, &gates));
         assert_eq!(core, HashSet::from([0, 1, 4]));
-        assert_eq!(functions.reached(vec![2], &core), HashSet::from([2, 3]));
+        assert_eq!(functions.reached(vec![2], (&core, &core)), HashSet::from([2, 3]));
         assert!(functions.behind(&["f2", "f9"]).is_err(), "a gate that is nowhere");
         functions.check_callers(&core, &gates, &[]).unwrap();
         functions.check_callers(&core, &gates, &["f1", "f0"]).unwrap();
         assert!(functions.check_callers(&core, &gates, &["f1"]).is_err(), "another caller");
+    }
+
+    #[test]
+    fn what_only_a_module_takes_the_address_of_is_in_the_module() {
+        // The core calls the gates 1 and 2, and takes the address of 3. The first gate takes that of 4, 5 and the other gate, the
+        // second one that of 5 and 6. 6 calls 7. Nobody takes the address of 8.
+        let calls = vec![vec![1, 2], vec![], vec![], vec![], vec![], vec![], vec![7], vec![], vec![]];
+        let addresses = vec![vec![3], vec![4, 5, 2], vec![5, 6], vec![], vec![], vec![], vec![], vec![], vec![]];
+        let table = (10..).zip([2, 3, 4, 5, 6, 8]).collect();
+        let (names, roots, small) = (vec![None; 9], HashSet::from([0, 8]), HashSet::new());
+        let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
+        let behind = [HashSet::from([1]), HashSet::from([2])];
+        let (core, parts) = functions.divided(&[("a", &[]), ("b", &[])], &behind);
+        assert_eq!(core, HashSet::from([0, 3, 5, 8]), "with 5, which both need");
+        let found: Vec<_> = parts.iter().map(|part| (&part.gates[..], part.code.clone())).collect();
+        assert_eq!(found, [(&[1][..], HashSet::from([1, 4])), (&[2][..], HashSet::from([2, 6, 7]))]);
+        let of_core = functions.runs(|place| core.contains(&place) || place == 2);
+        assert_eq!(of_core, [(10, vec![2, 3]), (13, vec![5]), (15, vec![8])]);
+        assert_eq!(functions.runs(|place| parts[1].code.contains(&place) && place != 2), [(14, vec![6])]);
+    }
+
+    #[test]
+    fn an_address_is_a_number_in_the_code_or_in_data() {
+        let mut module = Module::default();
+        let memory = module.memories.add_local(false, false, 1, None, None);
+        let mut made = |number: i32| {
+            let mut builder = FunctionBuilder::new(&mut module.types, &[], &[walrus::ValType::I32]);
+            builder.func_body().i32_const(number);
+            builder.finish(Vec::new(), &mut module.funcs)
+        };
+        // By a number, by data, by data behind data; an address in between; nobody's.
+        let all: Vec<FunctionId> = [6001, 2000, 3000, 7000, 0].map(&mut made).to_vec();
+        let table = module.tables.add_local(false, 6010, None, walrus::RefType::FUNCREF);
+        fill(&mut module, table, 6000, all);
+        for (at, words) in [(2000, [6002_u32, 1]), (3000, [2, 2000])] {
+            let offset = ConstExpr::Value(Value::I32(at));
+            let value = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            module.data.add(DataKind::Active { memory, offset }, value);
+        }
+        let segments = Segments::of(&module).unwrap();
+        let functions = Functions::of(&module, &segments).unwrap();
+        assert_eq!(functions.addresses, [vec![1], vec![2], vec![2], vec![], vec![]]);
+        assert_eq!(functions.roots, HashSet::from([0, 3, 4]), "no code has their numbers");
     }
 
     #[test]
@@ -544,7 +678,8 @@ mod tests {
         let table = module.tables.add_local(false, 2, None, walrus::RefType::FUNCREF);
         let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(0)) };
         module.elements.add(kind, ElementItems::Functions(vec![small, large]));
-        let functions = Functions::of(&module);
+        let segments = Segments::of(&module).unwrap();
+        let functions = Functions::of(&module, &segments).unwrap();
         assert_eq!(functions.behind(&["f*"]).unwrap(), HashSet::from([1]), "the large one");
         assert!(functions.behind(&["f1"]).is_err());
     }
