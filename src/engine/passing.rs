@@ -32,7 +32,7 @@ impl BlockRows<'_> {
     /// The bytes of a row's key without its tree.
     #[must_use]
     pub fn key_bytes(&self, place: usize) -> usize {
-        self.block.key(place).map_or(0, |key| key.len().saturating_sub(TREE_BYTES))
+        self.block.key_length(place).saturating_sub(TREE_BYTES)
     }
 
     /// The rows' places in the block, in the order of the walk.

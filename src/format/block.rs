@@ -113,7 +113,14 @@ impl Block {
         self.entry_at(index).map(|(entry, _)| entry)
     }
 
-    /// The same, and the place of its fragment in the payload.
+    /// The length of an entry's key.
+    #[must_use]
+    pub fn key_length(&self, index: usize) -> usize {
+        self.keys.place(index).map_or(0, |(start, end)| (end - start) as usize)
+    }
+
+    /// The same as [`Block::entry`], and the place of its fragment in the payload.
+    #[inline(always)]
     pub(super) fn entry_at(&self, index: usize) -> Option<(Entry<'_>, usize)> {
         let key = self.key(index)?;
         let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);

@@ -57,6 +57,12 @@ struct Places {
     places: Vec<u32>,
 }
 
+/// Whether two neighbouring keys are the same. Most have another last byte.
+#[inline(always)]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.last() == b.last() && compare(a, b).is_eq()
+}
+
 impl BlockColumns {
     /// Reads these columns. `None` if the block has other rows, or damaged ones.
     #[must_use]
@@ -71,8 +77,7 @@ impl BlockColumns {
         let (mut last_key, mut rows) = (None::<&[u8]>, Vec::with_capacity(count));
         for index in 0..count {
             let (entry, start) = block.entry_at(index)?;
-            if last_key.is_some_and(|last| compare(last, entry.key).is_eq()) || start + entry.fragment.len() >= LARGEST
-            {
+            if last_key.is_some_and(|last| is_same(last, entry.key)) || start + entry.fragment.len() >= LARGEST {
                 return None;
             }
             last_key = Some(entry.key);
