@@ -496,10 +496,10 @@ export class Client implements DecodeContext, Sender {
     return this.retries.backOff;
   }
 
-  /** Takes a response frame. */
-  readonly receive = (frame: Uint8Array): void => {
+  /** Takes a response frame, which lies in these bytes. */
+  readonly receive = (bytes: Uint8Array, start = 0, end = bytes.length): void => {
     try {
-      eachResponse(frame, this.settle);
+      eachResponse(bytes, this.settle, start, end);
     } catch (error) {
       this.fail(toError(error));
     }

@@ -93,11 +93,18 @@ impl<S: Storage> Session<S> {
     /// `OTSParameterInvalid` when the bytes are no frame, at once even if the frame has to wait. Requests before the
     /// damage are done and answered. Those after it are not started and get no answer.
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        self.submit_at(frame, self.0.env.ticks_us())
+    }
+
+    /// The same for a frame that came at `now`, in microseconds of [`Env::ticks_us`]: the caller may have read the clock already.
+    ///
+    /// # Errors
+    /// As [`Session::submit`].
+    pub fn submit_at(&self, frame: Vec<u8>, now: u64) -> Result<Option<Vec<u8>>> {
         let shared = &self.0;
         let (rules, mut before) = (shared.instance.limits().names, shared.dictionary.borrow_mut());
         let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
         drop(before);
-        let now = shared.env.ticks_us();
         let waits = shared.has_to_wait();
         let announced = shared.collecting.replace(true);
         let end = if waits { shared.hold(&frame, now) } else { shared.start_all(&frame, now) };

@@ -33,6 +33,12 @@ impl BrowserEnv {
     }
 }
 
+/// The browser's clock that only goes forward, in the unit of [`Env::ticks_us`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "milliseconds since the page began")]
+pub(super) fn ticks_us(ms: f64) -> u64 {
+    (ms * 1000.0) as u64
+}
+
 impl Env for BrowserEnv {
     fn now_ms(&self) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds, far below 2^63")]
@@ -41,13 +47,7 @@ impl Env for BrowserEnv {
     }
 
     fn ticks_us(&self) -> u64 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "milliseconds since the page began"
-        )]
-        let ticks = (performance_now() * 1000.0) as u64;
-        ticks
+        ticks_us(performance_now())
     }
 
     fn fill_random(&self, out: &mut [u8]) {

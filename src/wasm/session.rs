@@ -3,6 +3,7 @@
 use super::AnyStorage;
 use super::admin::Arguments;
 use super::engine::Opened;
+use super::env::ticks_us;
 use super::error::{promise, to_js};
 use crate::error::Error;
 use crate::session;
@@ -42,10 +43,10 @@ impl Session {
         at
     }
 
-    /// Starts the requests of the frame in the room. Returns the length of the frame of those responses that are ready
+    /// Starts the requests of the frame in the room, which came at `now` (ms since the page began). Returns the length of the frame of those responses that are ready
     /// at once, or 0 if there are none. On failure it returns -1, and [`Session::failure`] gives the error.
-    pub fn run(&self) -> i32 {
-        match self.session.submit(self.room.take()) {
+    pub fn run(&self, now: f64) -> i32 {
+        match self.session.submit_at(self.room.take(), ticks_us(now)) {
             Ok(ready) => {
                 let ready = ready.unwrap_or_default();
                 let length = i32::try_from(ready.len()).unwrap_or(i32::MAX);

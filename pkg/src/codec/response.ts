@@ -17,11 +17,11 @@ import { Reader } from "./reader.js";
 export type Decode<T> = (reader: Reader, context: DecodeContext, id: number) => T;
 
 /**
- * Splits a frame. `visit` gets the request's number, whether it succeeded, and a reader at its payload. All calls of
- * `visit` get the same reader.
+ * Splits a frame, which lies in `bytes`. `visit` gets the request's number, whether it succeeded, and a reader at its payload. All
+ * calls of `visit` get the same reader.
  */
-export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void): void {
-  const reader = new Reader(frame);
+export function eachResponse(bytes: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void, start = 0, end = bytes.length): void {
+  const reader = new Reader(bytes, start, end);
   const version = reader.u8();
   if (version !== 1) throw local("OTSInternalServerError", `The engine answers in version ${version} of its protocol, this package knows version 1: their builds do not match.`);
   while (reader.at < reader.end) {

@@ -15,8 +15,8 @@ import { trapped } from "./traps.js";
 export interface WasmSession {
   /** Makes room for a request frame of this many bytes. Returns its address in the memory. */
   room(bytes: number): number;
-  /** Starts the requests of the frame in the room. Returns the length of the responses that are ready, or -1 on failure. */
-  run(): number;
+  /** Starts the requests of the frame in the room, which came at `now` (`performance.now()`). Returns the length of the responses that are ready, or -1 on failure. */
+  run(now: number): number;
   /** The address of those responses, until the next {@link run}. */
   answer(): number;
   /** The error of {@link run}. */

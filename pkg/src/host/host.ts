@@ -40,8 +40,8 @@ export interface EngineOptions {
 /** Whether tabs share the instance: it is in the storage of a browser. */
 export const isShared = ({ storage, path }: Pick<EngineOptions, "storage" | "path">): boolean => storage !== "memory" && path === undefined;
 
-/** Takes a response frame. Its bytes belong to the receiver. */
-export type OnResponses = (frame: Uint8Array) => void;
+/** Takes a response frame: `bytes` from `start` to `end`, or all of them. They do not change any more. */
+export type OnResponses = (bytes: Uint8Array, start?: number, end?: number) => void;
 
 /** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
 export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "transactions" | "files" | "occasional";
@@ -80,7 +80,7 @@ export interface EngineHost {
   /** Whether another tab has the engine. Then answers may be missing for ever, and calls are kept to be asked again. */
   readonly follows?: boolean;
   /** Sets the engine to the caller's clock, before {@link submit}. Throws if the clock is wrong. */
-  tick?(): void;
+  readonly tick?: (() => void) | undefined;
   /**
    * Hands over a request frame. The caller may overwrite the bytes as soon as this returns. If it throws, nothing has
    * happened.

@@ -38,11 +38,11 @@ export class Served {
 
   /** Opens the session. */
   async open(open: (onResponses: OnResponses) => Promise<EngineHost>): Promise<void> {
-    this.session = await open((frame) => {
+    this.session = await open((bytes, start = 0, end = bytes.length) => {
       // Its buffer is transferred. A part of a larger buffer is copied first, or all of that would go along.
-      const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
-      if (bytes.length >= TRANSFER_FROM) this.port.postMessage(bytes, [bytes.buffer]);
-      else this.port.postMessage(bytes);
+      const frame = end - start === bytes.buffer.byteLength ? bytes : bytes.slice(start, end);
+      if (frame.length >= TRANSFER_FROM) this.port.postMessage(frame, [frame.buffer]);
+      else this.port.postMessage(frame);
     });
   }
 

@@ -25,22 +25,25 @@ const loadOriginFiles = once(() => loadCode(import("./origin-files.js")));
 const IDLE = 1000;
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
 const SMALL = 2048;
+/** Up to so many bytes are copied in a loop. */
+const BY_HAND = 512;
 /** The size of the shared buffer. It is small, because a row that is kept keeps all of it. */
 const SHARED = 8192;
 let shared = new Uint8Array(0);
 let used = 0;
 
-/** A copy of some bytes of the engine's memory. */
-function copied(bytes: Uint8Array, at: number, length: number): Uint8Array {
-  if (length > SMALL) return bytes.slice(at, at + length);
+/** Copies up to {@link SMALL} bytes of the engine's memory into the shared buffer. Returns where they begin there. */
+function share(bytes: Uint8Array, at: number, length: number): number {
   if (used + length > shared.length) {
     shared = new Uint8Array(SHARED);
     used = 0;
   }
-  const copy = shared.subarray(used, used + length);
-  copy.set(bytes.subarray(at, at + length));
+  const start = used;
+  // A loop costs less than the two objects that a call of `set` needs.
+  if (length > BY_HAND) shared.set(bytes.subarray(at, at + length), start);
+  else for (let i = 0; i < length; i++) shared[start + i] = bytes[at + i];
   used += length;
-  return copy;
+  return start;
 }
 
 /** A client's session of an engine in this thread. */
@@ -49,43 +52,53 @@ class ThreadSession implements EngineHost {
   /** Whether no call may reach the engine any more. */
   dead = false;
 
-  constructor(private readonly engine: ThreadEngine, private readonly session: WasmSession, private readonly onResponses: OnResponses) {}
+  /** Set if the caller has a clock of its own. */
+  readonly tick: (() => void) | undefined;
+
+  constructor(private readonly engine: ThreadEngine, private readonly session: WasmSession, private readonly onResponses: OnResponses) {
+    this.tick = engine.tick;
+  }
 
   submit(frame: Uint8Array): void {
-    if (this.engine.isOurs()) {
-      this.run(frame);
+    const now = performance.now();
+    if (this.engine.isOurs(now)) {
+      this.run(frame, now);
     } else {
       const copy = frame.slice();
-      this.engine.hold(() => this.run(copy));
+      this.engine.hold(() => this.run(copy, performance.now()));
     }
   }
 
-  private run(frame: Uint8Array): void {
+  private run(frame: Uint8Array, now: number): void {
     if (this.dead || this.engine.isLost) return;
     const { engine: { engine, events }, session } = this;
     let responses: Uint8Array | undefined;
+    let start = 0;
+    let length: number;
     try {
       const room = session.room(frame.length);
       memoryOf(engine).set(frame, room);
-      const length = session.run();
+      length = session.run(now);
       if (length < 0) throw session.failure();
-      if (length > 0) responses = copied(memoryOf(engine), session.answer(), length);
+      if (length > SMALL) {
+        const at = session.answer();
+        responses = memoryOf(engine).slice(at, at + length);
+      } else if (length > 0) {
+        start = share(memoryOf(engine), session.answer(), length);
+        responses = shared;
+      }
     } catch (error) {
       // If it was no trap, the two sides do not understand each other, and these calls would get no answer.
       if (!this.dead) events.onFailure(error);
       return;
     }
-    if (responses !== undefined) this.onResponses(responses);
-  }
-
-  tick(): void {
-    this.engine.tick();
+    if (responses !== undefined) this.onResponses(responses, start, start + length);
   }
 
   async call(op: string, args: unknown, request?: number): Promise<unknown> {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw this.gone;
-    this.tick();
+    this.tick?.();
     const value = await this.session.call(op, args, request).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
     });
@@ -158,9 +171,8 @@ class ThreadEngine implements LeadingEngine {
   }
 
   /** Whether the lock is certainly still its own. If not, calls are to be held until that is known. */
-  isOurs(): boolean {
+  isOurs(now = performance.now()): boolean {
     if (this.leader === undefined) return true;
-    const now = performance.now();
     if (this.held === undefined && now - this.seen > IDLE) {
       const held: (() => void)[] = this.held = [];
       // The browser tells of a theft before it answers this.
@@ -256,8 +268,10 @@ class ThreadEngine implements LeadingEngine {
     this.leader?.tellClock(now);
   }
 
-  tick(): void {
-    if (this.clock !== undefined) this.engine.setClock(readClock(this.clock));
+  /** Sets the engine to the caller's clock, if there is one. */
+  get tick(): (() => void) | undefined {
+    const { clock } = this;
+    return clock && (() => this.engine.setClock(readClock(clock)));
   }
 
   async close(): Promise<void> {
