@@ -205,6 +205,24 @@ test("a frame of several responses is split, errors keep code, status and messag
   assert.deepEqual(seen, [[300, true, undefined], [2, false, ["TabStoreError", "OTSObjectNotExist", 404, false, "Requested table 'ü' does not exist.", "c-2"]]]);
 });
 
+test("a frame may lie in a larger buffer, and reads nothing of its surroundings", () => {
+  const page = encodePage(["id"], [{ key: [{ INTEGER: 7 }], columns: [["a", [[1, { STRING: "grün" }]]]] }]);
+  const frame = responses({ id: 1, payload: new Bytes().uv(1).uv(0).raw(page).done() }, { id: 2, payload: errorPayload("OTSConditionCheckFail", "Condition check failed.", 403), ok: false });
+  const around = new Uint8Array(frame.length + 600).fill(0xee);
+  around.set(frame, 300);
+  const seen: unknown[] = [];
+  const read = (bytes: Uint8Array, end?: number): void =>
+    eachResponse(bytes, (id, ok, payload) => seen.push([id, ok ? getRowResult(payload, context, id).row?.toObject() : readError(payload, "x").code]), 300, end);
+  read(around, 300 + frame.length);
+  assert.deepEqual(seen, [[1, { id: 7, a: "grün" }], [2, "OTSConditionCheckFail"]]);
+  // A page that claims to be longer than its frame.
+  const long = responses({ id: 3, payload: new Bytes().uv(1).uv(0).raw(page).done() });
+  const at = long.length - page.length;
+  new DataView(long.buffer, long.byteOffset).setUint32(at, page.length + 1, true);
+  around.set(long, 300);
+  assert.throws(() => read(around, 300 + long.length), /ends too early/);
+});
+
 test("a response that ends too early, or of another protocol version, is an error and not rubbish", () => {
   const frame = responses({ id: 1, payload: new Bytes().uv(0).uv(1).u8(0).done() });
   assert.throws(() => eachResponse(frame.slice(0, -1), () => {}), /ends too early/);

@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
 
     /// The same, inlined, for code that reads every cell.
     #[inline(always)]
-    fn uv_here(&mut self) -> Decoded<u64> {
+    pub(super) fn uv_here(&mut self) -> Decoded<u64> {
         // Nearly every varint of a row is one byte long.
         let first = self.u8()?;
         if first < 0x80 {

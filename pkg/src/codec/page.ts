@@ -101,17 +101,17 @@ export class Page {
   private text: string | undefined;
   private reused: Cursor | undefined;
 
-  /** Reads the header of the page at `start`. */
-  constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
+  /** Reads the header of the page at `start`. It ends at `limit` at the latest. */
+  constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean, limit = bytes.length) {
     this.end = start + u32At(bytes, start);
     // No page is shorter than its header, so reading pages always ends.
-    if (this.end < start + HEADER || this.end > bytes.length) throw local("OTSInternalServerError", "A page of the engine ends too early.");
+    if (this.end < start + HEADER || this.end > limit) throw local("OTSInternalServerError", "A page of the engine ends too early.");
     this.length = u32At(bytes, start + 4);
     this.rowTable = start + u32At(bytes, start + 8);
     this.namesAt = start + u32At(bytes, start + 12);
     this.textAt = start + u32At(bytes, start + 16);
     // The parts follow each other and are all there. So no number of rows or names is larger than the page.
-    const whole = start + HEADER <= this.rowTable && this.rowTable + 8 * this.length <= this.namesAt && this.namesAt <= this.textAt && this.textAt <= this.end && this.end <= bytes.length;
+    const whole = start + HEADER <= this.rowTable && this.rowTable + 8 * this.length <= this.namesAt && this.namesAt <= this.textAt && this.textAt <= this.end;
     if (!whole) throw local("OTSInternalServerError", "A page of the engine ends too early.");
     this.base = (u32At(bytes, start + 24) | 0) * 4294967296 + u32At(bytes, start + 20);
   }

@@ -44,7 +44,7 @@ export function readConsumed(reader: Reader): Consumed {
 
 /** Reads a page, and moves the reader past it. */
 export function readPage(reader: Reader, { bigints }: DecodeContext): Page {
-  const page = new Page(reader.bytes, reader.at, bigints);
+  const page = new Page(reader.bytes, reader.at, bigints, reader.end);
   reader.at = page.next;
   return page;
 }

@@ -56,10 +56,10 @@ struct Keys<'a> {
 impl Keys<'_> {
     /// Makes `key` that of the next entry.
     fn advance(&mut self) -> Decoded<()> {
-        match self.differences.uv()?.checked_sub(1) {
+        match self.differences.uv_here()?.checked_sub(1) {
             None => {
                 let last = self.key.last_chunk_mut().ok_or(self.differences.damage("a key without one before it"))?;
-                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv()?).to_be_bytes();
+                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv_here()?).to_be_bytes();
             }
             Some(shared) => {
                 self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
@@ -84,9 +84,10 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
 /// # Errors
 /// As for [`join()`].
 pub fn join_rows(stored: &[u8], raw: usize, keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
-    let (block, of) = StoredBlock::take(stored, raw)?;
+    let block = StoredBlock::take(stored, raw)?;
+    let of = block.entries;
     let Some(keys) = keys else { return block.rows(None, Share { first: of, of }) };
-    let wanted = block.entries_of(keys, of)?;
+    let wanted = block.entries_of(keys)?;
     let share = share_of(&wanted, of);
     match block.rows(Some(&wanted), share) {
         // More than its share of a column's values may be in front.
@@ -103,17 +104,20 @@ fn share_of(wanted: &[u32], of: u32) -> Share {
 /// Whether the rows of `keys` are in the shares of all columns that are decompressed first.
 #[cfg(test)]
 pub(super) fn is_in_share(stored: &[u8], raw: usize, keys: &[&[u8]]) -> bool {
-    let (block, of) = StoredBlock::take(stored, raw).expect("a block");
-    let wanted = block.entries_of(keys, of).expect("entries");
-    block.rows(Some(&wanted), share_of(&wanted, of)).is_ok()
+    let block = StoredBlock::take(stored, raw).expect("a block");
+    let wanted = block.entries_of(keys).expect("entries");
+    block.rows(Some(&wanted), share_of(&wanted, block.entries)).is_ok()
 }
 
 /// A stored block. Its columns are still to be decompressed.
 struct StoredBlock<'a> {
     raw: usize,
+    /// The payload up to its first entry: the bases, the number of entries, the names.
     head: &'a [u8],
-    /// The head from the number of entries on.
-    count: Reader<'a>,
+    bases: &'a [u8],
+    entries: u32,
+    named: &'a [u8],
+    names: Names,
     streams: [Cow<'a, [u8]>; 9],
     columns: Reader<'a>,
     /// The bytes that the columns' streams may hold.
@@ -121,18 +125,21 @@ struct StoredBlock<'a> {
 }
 
 impl<'a> StoredBlock<'a> {
-    /// Reads all but the columns; also the number of entries.
-    fn take(stored: &'a [u8], raw: usize) -> Decoded<(Self, u32)> {
+    /// Reads all but the columns.
+    fn take(stored: &'a [u8], raw: usize) -> Decoded<Self> {
         let mut columns = Reader::new(stored);
         let head = columns.bytes()?;
         let mut budget = most(raw);
         let mut next = || stream::take(&mut columns, &mut budget, Share::ALL);
         let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-        let mut count = Reader::new(head);
-        count.sv()?;
-        count.uv()?;
-        let entries = count.clone().uv32()?;
-        Ok((Self { raw, head, count, streams, columns, budget }, entries))
+        let mut described = Reader::new(head);
+        described.sv()?;
+        described.uv()?;
+        let bases = head.get(..described.at()).unwrap_or_default();
+        let entries = described.uv32()?;
+        let named = described.rest();
+        let names = Names::decode(&mut described)?;
+        Ok(Self { raw, head, bases, entries, named, names, streams, columns, budget })
     }
 
     fn keys(&self) -> Keys<'_> {
@@ -142,9 +149,9 @@ impl<'a> StoredBlock<'a> {
     }
 
     /// The numbers of the entries that have one of `keys`.
-    fn entries_of(&self, mut keys: &[&[u8]], count: u32) -> Decoded<Vec<u32>> {
+    fn entries_of(&self, mut keys: &[&[u8]]) -> Decoded<Vec<u32>> {
         let (mut walk, mut found) = (self.keys(), Vec::new());
-        for entry in 0..count {
+        for entry in 0..self.entries {
             walk.advance()?;
             while let Some((next, behind)) = keys.split_first() {
                 match compare(next, &walk.key) {
@@ -168,7 +175,7 @@ impl<'a> StoredBlock<'a> {
 
     /// The payload with the `wanted` ones of the first entries of `share`, or with all of these.
     fn rows(&self, wanted: Option<&[u32]>, share: Share) -> Decoded<Vec<u8>> {
-        let Self { raw, head, .. } = *self;
+        let &Self { raw, head, ref names, .. } = self;
         let (mut reader, mut budget) = (self.columns.clone(), self.budget);
         let mut columns = Vec::new();
         while !reader.is_empty() {
@@ -186,12 +193,6 @@ impl<'a> StoredBlock<'a> {
         };
         let mut columns = columns.iter().map(values).collect::<Decoded<Vec<_>>>()?;
 
-        let mut described = self.count.clone();
-        let bases = described.at();
-        described.uv32()?;
-        let named = described.rest();
-        let names = Names::decode(&mut described)?;
-
         let [_, _, _, seqnos, rows, shapes, stamps, markers, versions] = &self.streams;
         let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
         let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
@@ -204,13 +205,13 @@ impl<'a> StoredBlock<'a> {
         let (mut fragment, mut left) = (Vec::new(), wanted.unwrap_or_default().iter().peekable());
         for entry in 0..share.first {
             walk.advance()?;
-            seqno = seqno.wrapping_add(seqnos.sv()?);
-            let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
-            stamp = stamp.wrapping_add(stamps.sv()?);
+            seqno = seqno.wrapping_add(seqnos.sv_here()?);
+            let shape = shapes.get(rows.uv_here()?, &mut definitions, names)?;
+            stamp = stamp.wrapping_add(stamps.sv_here()?);
             let cells = shapes.cells.get(shape.start..shape.end).unwrap_or_default();
             if left.next_if_eq(&&entry).is_none() && wanted.is_some() {
                 if shape.head & HAS_MARKER != 0 {
-                    markers.sv()?;
+                    markers.sv_here()?;
                 }
                 for cell in cells {
                     if cell.bits & OWN_VERSION != 0 {
@@ -258,9 +259,9 @@ impl<'a> StoredBlock<'a> {
         }
         let Some(wanted) = wanted else { return Ok(out) };
         let mut part = Vec::with_capacity(out.len());
-        part.extend_from_slice(head.get(..bases).unwrap_or_default());
+        part.extend_from_slice(self.bases);
         put_uv(wanted.len() as u64, &mut part);
-        part.extend_from_slice(named);
+        part.extend_from_slice(self.named);
         part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
         Ok(part)
     }

@@ -68,6 +68,12 @@ impl Segments {
         numbers.0
     }
 
+    /// The words of the segments that none of the functions needs, as far as one sees.
+    pub(crate) fn nobodys(&self, module: &Module, functions: impl Iterator<Item = FunctionId>) -> HashSet<u32> {
+        let needed = self.needed(module, functions);
+        self.0.keys().filter(|start| !needed.contains(start)).flat_map(|&start| self.words(start)).collect()
+    }
+
     /// The segments that these addresses, and words of such segments, belong to.
     fn reached(&self, addresses: impl Iterator<Item = u32>) -> Needed {
         let mut next: Vec<u32> = addresses.filter_map(|address| self.at(address)).collect();

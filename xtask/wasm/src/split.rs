@@ -200,7 +200,8 @@ struct Functions {
     addresses: Vec<Vec<Place>>,
     /// The functions in the table, by their places there.
     table: BTreeMap<u32, Place>,
-    /// The functions that JavaScript reaches, and those in the table whose address nobody takes, as far as one sees.
+    /// The functions that JavaScript reaches, and those in the table whose address nobody takes, as far as one sees: somebody may
+    /// take it in another way.
     roots: HashSet<Place>,
     /// Functions in the table that are never gates. The compiler makes one function of equal ones, and names it after any of them.
     /// The table does not tell who else calls it.
@@ -249,6 +250,11 @@ fn main() -> Result<()> {
     let memory = format!("m{:x}", hasher.finish());
 
     let (in_core, mut parts) = functions.divided(&MODULES.map(|(name, _, callers)| (name, callers)), &behind);
+    let gates: HashSet<Place> = parts.iter().flat_map(|part| &part.gates).copied().collect();
+    functions.check_addresses(&in_core, &[&in_core, &gates])?;
+    for part in &parts {
+        functions.check_addresses(&part.code, &[&in_core, &gates, &part.code])?;
+    }
     let mut slots = usize::try_from(core.tables.get(table).initial)?;
     for part in &mut parts {
         ensure!(!part.gates.is_empty(), "nothing uses the module {}", part.name);
@@ -271,7 +277,7 @@ fn main() -> Result<()> {
 
     let mut exported = BTreeSet::new();
     for (part, needed) in parts.iter().zip(&by_parts) {
-        let slots = functions.runs(|place| part.code.contains(&place) && !part.gates.contains(&place));
+        let slots = functions.runs(|place| part.code.contains(&place) && !gates.contains(&place));
         let mut module = part.module(&wasm, &memory, &slots, |memory, module| {
             segments.write(module, memory, |start| needed.contains(&start) && !is_in_core(start));
         })?;
@@ -281,7 +287,6 @@ fn main() -> Result<()> {
     let main_memory = core.get_memory_id()?;
     segments.write(&mut core, main_memory, is_in_core);
 
-    let gates: HashSet<Place> = parts.iter().flat_map(|part| &part.gates).copied().collect();
     for id in core.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
         core.elements.delete(id);
     }
@@ -326,14 +331,15 @@ impl Functions {
         let calls: Vec<Vec<Place>> =
             ids.iter().map(|&id| called(module, id).iter().map(|id| places[id]).collect()).collect();
         let table: BTreeMap<u32, Place> = in_table(module)?.into_iter().map(|(slot, id)| (slot, places[&id])).collect();
-        let addressed = |&id| {
-            let numbers = segments.numbers(module, id);
-            numbers.iter().filter_map(|number| table.get(number)).copied().collect()
-        };
-        let addresses: Vec<Vec<Place>> = ids.iter().map(addressed).collect();
-        let seen: HashSet<Place> = addresses.iter().flatten().copied().collect();
+        let numbers: Vec<HashSet<u32>> = ids.iter().map(|&id| segments.numbers(module, id)).collect();
+        let addressed =
+            |numbers: &HashSet<u32>| numbers.iter().filter_map(|number| table.get(number)).copied().collect();
+        let addresses: Vec<Vec<Place>> = numbers.iter().map(addressed).collect();
+        // Places that nobody names, and those in data that nobody names, which is in the core.
+        let nobodys = segments.nobodys(module, ids.iter().copied());
+        let is_root = |slot: &u32| nobodys.contains(slot) || !numbers.iter().any(|numbers| numbers.contains(slot));
         let roots = exported(module).into_iter().map(|id| places[&id]);
-        let roots = roots.chain(table.values().copied().filter(|place| !seen.contains(place))).collect();
+        let roots = roots.chain(table.iter().filter(|(slot, _)| is_root(slot)).map(|(_, &place)| place)).collect();
         let names = ids.iter().map(|&id| module.funcs.get(id).name.clone()).collect();
         let is_small = |place: &Place| match &module.funcs.get(ids[*place]).kind {
             FunctionKind::Local(function) => calls[*place].is_empty() && function.size() <= SMALL,
@@ -392,10 +398,12 @@ impl Functions {
         loop {
             let in_core = self.reached(roots.difference(&all).copied().collect(), (&all, &all));
             self.fill_parts(&mut parts, behind, (&in_core, &roots));
-            // The table has one place for what two modules take the address of. So it is in the core, which may reach more then.
-            let is_shared = |place: &&Place| parts.iter().filter(|part| part.code.contains(place)).count() > 1;
+            // The table has one place for what two modules take the address of. So it is in the core, which may reach more then. So is
+            // what only takes its own address.
+            let holders = |place: &Place| parts.iter().filter(|part| part.code.contains(place)).count();
+            let is_left = |place: &&Place| !in_core.contains(place) && !all.contains(place) && holders(place) != 1;
             let before = roots.len();
-            roots.extend(self.table.values().filter(is_shared));
+            roots.extend(self.table.values().filter(is_left));
             if roots.len() == before {
                 return (in_core, parts);
             }
@@ -441,6 +449,19 @@ impl Functions {
             if let Some(&gate) = self.calls[place].iter().find(|called| gates.contains(called)) {
                 let (caller, gate) = (name(place), name(gate));
                 ensure!(callers.iter().any(|known| is_gate(caller, known)), "{caller} calls the gate {gate}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that all functions whose address some take are among those that `fill` the table then.
+    fn check_addresses(&self, code: &HashSet<Place>, fill: &[&HashSet<Place>]) -> Result<()> {
+        for &place in code {
+            if let Some(&missing) =
+                self.addresses[place].iter().find(|found| fill.iter().all(|all| !all.contains(found)))
+            {
+                let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
+                anyhow::bail!("{} takes the address of {}, which is in no file", name(place), name(missing));
             }
         }
         Ok(())
@@ -620,19 +641,23 @@ mod tests {
     #[test]
     fn what_only_a_module_takes_the_address_of_is_in_the_module() {
         // The core calls the gates 1 and 2, and takes the address of 3. The first gate takes that of 4, 5 and the other gate, the
-        // second one that of 5 and 6. 6 calls 7. Nobody takes the address of 8.
-        let calls = vec![vec![1, 2], vec![], vec![], vec![], vec![], vec![], vec![7], vec![], vec![]];
-        let addresses = vec![vec![3], vec![4, 5, 2], vec![5, 6], vec![], vec![], vec![], vec![], vec![], vec![]];
-        let table = (10..).zip([2, 3, 4, 5, 6, 8]).collect();
-        let (names, roots, small) = (vec![None; 9], HashSet::from([0, 8]), HashSet::new());
+        // second one that of 5 and 6. 6 calls 7. Nobody takes the address of 8, and only 9 itself that of 9.
+        let calls = vec![vec![1, 2], vec![], vec![], vec![], vec![], vec![], vec![7], vec![], vec![], vec![]];
+        let addresses =
+            vec![vec![3], vec![4, 5, 2], vec![5, 6], vec![], vec![], vec![], vec![], vec![], vec![], vec![9]];
+        let table = (10..).zip([2, 3, 4, 5, 6, 8, 9]).collect();
+        let (names, roots, small) = (vec![None; 10], HashSet::from([0, 8]), HashSet::new());
         let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
         let behind = [HashSet::from([1]), HashSet::from([2])];
         let (core, parts) = functions.divided(&[("a", &[]), ("b", &[])], &behind);
-        assert_eq!(core, HashSet::from([0, 3, 5, 8]), "with 5, which both need");
+        assert_eq!(core, HashSet::from([0, 3, 5, 8, 9]), "with 5, which both need");
         let found: Vec<_> = parts.iter().map(|part| (&part.gates[..], part.code.clone())).collect();
         assert_eq!(found, [(&[1][..], HashSet::from([1, 4])), (&[2][..], HashSet::from([2, 6, 7]))]);
         let of_core = functions.runs(|place| core.contains(&place) || place == 2);
-        assert_eq!(of_core, [(10, vec![2, 3]), (13, vec![5]), (15, vec![8])]);
+        assert_eq!(of_core, [(10, vec![2, 3]), (13, vec![5]), (15, vec![8, 9])]);
+        functions.check_addresses(&core, &[&core]).unwrap();
+        functions.check_addresses(&parts[0].code, &[&core, &parts[0].code, &behind[1]]).unwrap();
+        assert!(functions.check_addresses(&parts[0].code, &[&core, &parts[0].code]).is_err(), "2 is in no file");
         assert_eq!(functions.runs(|place| parts[1].code.contains(&place) && place != 2), [(14, vec![6])]);
     }
 
@@ -649,7 +674,8 @@ mod tests {
         let all: Vec<FunctionId> = [6001, 2000, 3000, 7000, 0].map(&mut made).to_vec();
         let table = module.tables.add_local(false, 6010, None, walrus::RefType::FUNCREF);
         fill(&mut module, table, 6000, all);
-        for (at, words) in [(2000, [6002_u32, 1]), (3000, [2, 2000])] {
+        // Nobody names the last one, which is in the core.
+        for (at, words) in [(2000, [6002_u32, 1]), (3000, [2, 2000]), (4000, [6001, 0])] {
             let offset = ConstExpr::Value(Value::I32(at));
             let value = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             module.data.add(DataKind::Active { memory, offset }, value);
@@ -657,7 +683,11 @@ mod tests {
         let segments = Segments::of(&module).unwrap();
         let functions = Functions::of(&module, &segments).unwrap();
         assert_eq!(functions.addresses, [vec![1], vec![2], vec![2], vec![], vec![]]);
-        assert_eq!(functions.roots, HashSet::from([0, 3, 4]), "no code has their numbers");
+        assert_eq!(
+            functions.roots,
+            HashSet::from([0, 1, 3, 4]),
+            "those that no code names, and what nobody's data names"
+        );
     }
 
     #[test]
