@@ -14,6 +14,9 @@ use wasm_bindgen::convert::TryFromJsValue as _;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
 
+/// The arrival of a frame (ms). Only latencies depend on it.
+const ARRIVAL: f64 = 1.0;
+
 /// An object from its JSON text.
 fn json(text: &str) -> JsValue {
     js_sys::JSON::parse(text).unwrap()
@@ -69,7 +72,7 @@ impl Opened {
     fn submit(&self, session: &Session, frame: &[u8]) -> Vec<u8> {
         let room = session.room(frame.len());
         self.bytes(room, frame.len()).copy_from(frame);
-        let length = session.run();
+        let length = session.run(ARRIVAL);
         self.bytes(session.answer(), usize::try_from(length).unwrap()).to_vec()
     }
 }
@@ -318,7 +321,7 @@ async fn errors_are_plain_objects_that_name_the_culprit() {
     let missing = answer(engine.call("describeTable".into(), json(r#"{"tableName":"none"}"#))).await;
     assert_eq!(code(missing), "OTSObjectNotExist");
     engine.session.room(3);
-    assert_eq!(engine.session.run(), -1, "zeros are no frame");
+    assert_eq!(engine.session.run(ARRIVAL), -1, "zeros are no frame");
     assert_eq!(code(Err::<(), _>(engine.session.failure())), "OTSParameterInvalid");
     for options in [r#"{"name":"x"}"#, r#"{"name":"edge","storage":"disk"}"#, r#"{"name":"edge","cacheBytes":-1}"#, "5"]
     {
