@@ -1,7 +1,7 @@
 //! Modules of the code that most pages never use.
 //!
 //! In WebAssembly each module is a file of its own, loaded on first use by [`Env::load`](crate::env::Env::load). The
-//! build cuts them out of the compiled code, at the functions that `xtask/wasm/src/split.rs` names as gates. All modules
+//! build cuts them out of the compiled code, at the functions that `xtask/wasm/src/gates.rs` names as gates. All modules
 //! work in one memory, so a module costs its users a download and nothing else. A gate that is called before its module
 //! is loaded ends the engine. So each caller of a gate loads the module first, or asks [`is_loaded`].
 //!

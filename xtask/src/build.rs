@@ -89,7 +89,7 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     let output = root().join("pkg/wasm");
     let seen = target().join("xtask/tabstore.wasm");
     let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
-    let split = ["split.rs", "data.rs"].map(|file| root().join("xtask/wasm/src").join(file));
+    let split = ["split.rs", "data.rs", "gates.rs"].map(|file| root().join("xtask/wasm/src").join(file));
     let tools = [&[std::env::current_exe()?], &split[..]].concat();
     let is_current = tools.iter().all(|tool| changed(tool) <= changed(&seen));
     if output.join("tabstore_bg.wasm").is_file() && is_current && same(&compiled, &seen)? {

@@ -11,9 +11,11 @@
 //! the module's file fills their places of the table too.
 
 mod data;
+mod gates;
 
 use anyhow::{Context, Result, ensure};
 use data::{Needed, Segments};
+use gates::MODULES;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,166 +25,6 @@ use walrus::{
     ConstExpr, ElementItems, ElementKind, ExportItem, FunctionBuilder, FunctionId, FunctionKind, GlobalKind,
     ImportKind, ImportedFunction, MemoryId, Module, ModuleConfig, TableId,
 };
-
-/// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
-/// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
-///
-/// A module whose gates are whole parts of the crate is closed: it names the functions of the core that may call them, and
-/// no other module has copies of them, nor it of theirs. Another caller would be code that runs without the module, and traps: either it is written so,
-/// or the compiler made one function of two equal ones. Closed modules may call each other's gates.
-const MODULES: [(&str, &[&str], &[&str]); 11] = [
-    (
-        "compaction",
-        &[
-            "tabstore::engine::compaction::pick::pick",
-            "tabstore::engine::compaction::work_of_compaction*",
-            "tabstore::engine::rewrite::merge_large*",
-            "tabstore::engine::rewrite::<impl tabstore::engine::Engine<S>>::merge_large*",
-        ],
-        &[],
-    ),
-    (
-        "dense",
-        &[
-            "tabstore::format::columns::dense::compress",
-            "tabstore::format::columns::column::Values::put_dense",
-            "tabstore::format::columns::column::put_dense_integers",
-        ],
-        &[],
-    ),
-    (
-        "rules",
-        &[
-            "regex_lite::*",
-            "<regex_lite::error::Error as core::fmt::*",
-            "tabstore::model::filter::transfer::Rule::compile_now",
-            "tabstore::model::filter::transfer::Rule::find",
-        ],
-        &[],
-    ),
-    (
-        "answers",
-        &[
-            "tabstore::tablestore::answers::Client::*",
-            "tabstore::tablestore::answers::remove::*",
-            "tabstore::tablestore::answers::stored::*",
-            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers::*",
-            "tabstore::wasm::admin::run_answers*",
-            "tabstore::wasm::admin::run_once*",
-        ],
-        &[],
-    ),
-    (
-        "streams",
-        &[
-            "tabstore::engine::memtable::Memtable::make_records",
-            "tabstore::engine::change_records::for_flush*",
-            "tabstore::engine::change_records::<impl tabstore::engine::Engine<S>>::make_for_*",
-            "tabstore::tablestore::stream::Stream::record",
-            "tabstore::tablestore::stream::Stream::write*",
-            "tabstore::tablestore::stream::Stream::append*",
-            "tabstore::tablestore::stream::Stream::follow*",
-            "tabstore::tablestore::stream::load::StreamLoad::*",
-            "tabstore::tablestore::stream::recorder",
-            "tabstore::tablestore::stream::record::old_cells",
-            "tabstore::tablestore::stream::admin::<impl tabstore::tablestore::instance::Instance<S>>::new_stream*",
-            "tabstore::tablestore::stream::admin::set_stream*",
-            "tabstore::tablestore::stream::admin::<impl tabstore::tablestore::instance::Instance<S>>::set_stream::*",
-            "tabstore::tablestore::stream::read::trim*",
-            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::trim::*",
-            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::records::*",
-            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::take_loaded::*",
-            "tabstore::wasm::admin::run_streams*",
-            "tabstore::wasm::admin::streams::run*",
-        ],
-        &[],
-    ),
-    (
-        "azure",
-        &[
-            "tabstore::azure::*",
-            "<tabstore::azure::*",
-            "tabstore::doors::*",
-            "<tabstore::doors::*",
-            "tabstore::tablestore::foreign::<impl*",
-            "tabstore::tablestore::foreign::ForeignChange*",
-            "<tabstore::tablestore::foreign::ForeignChange<S> as tabstore::engine::decide::Decide>::*",
-            "<tabstore::tablestore::foreign::DocumentPut as tabstore::engine::decide::Decide>::*",
-            "core::ptr::drop_in_place<tabstore::azure::*",
-            "core::ptr::drop_in_place<tabstore::doors::*",
-            "core::ptr::drop_in_place<tabstore::tablestore::foreign::*",
-            "core::ptr::drop_in_place<core::pin::Pin<alloc::boxed::Box<tabstore::doors::*",
-        ],
-        &["tabstore::session::job::Job<S>::azure*", "core::ops::function::FnOnce::call_once{{vtable.shim}}"],
-    ),
-    (
-        "access",
-        &[
-            "tabstore::doors::azure::acl::*",
-            "tabstore::doors::azure::auth::signed",
-            "tabstore::doors::azure::auth::signer",
-            "tabstore::doors::azure::cors::*",
-            "tabstore::doors::azure::documents::*",
-            "tabstore::doors::azure::properties::*",
-            "tabstore::doors::azure::sas::Sas::*",
-            "tabstore::doors::azure::xml::Element::*",
-            "tabstore::doors::azure::xml::push_text",
-        ],
-        &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
-    ),
-    (
-        "batches",
-        &["tabstore::doors::azure::batch::*", "tabstore::doors::azure::multipart::*"],
-        &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
-    ),
-    ("transactions", &["tabstore::session::job::transact", "tabstore::session::job::Job<S>::transact*"], &[]),
-    (
-        "files",
-        &[
-            "<tabstore::storage::files::FileStorage<D> as tabstore::storage::Storage>::*",
-            "<tabstore::storage::files::FileStorage<tabstore::wasm::files::FilesOfHost> as tabstore::wasm::storage::BoxedStorage>::*",
-            "<tabstore::storage::files::beside::LogInFiles<S,D> as tabstore::storage::Storage>::*",
-            "<tabstore::storage::files::beside::LogInFiles<tabstore::wasm::*",
-            "tabstore::storage::files::beside::takeover::<impl tabstore::storage::files::beside::Shared<S,D>>::*",
-            "<tabstore::wasm::idb::IdbStorage as tabstore::storage::FencedStorage>::*",
-            "tabstore::wasm::idb::issue_fence",
-            "tabstore::wasm::files::open_folder*",
-            "tabstore::wasm::files::open_log_folder*",
-            "core::ptr::drop_in_place<tabstore::storage::files::*",
-            "core::ptr::drop_in_place<<tabstore::storage::files::*",
-            "core::ptr::drop_in_place<tabstore::wasm::files::open_folder*",
-            "core::ptr::drop_in_place<tabstore::wasm::files::open_log_folder*",
-            "core::ptr::drop_in_place<tabstore::wasm::files::resolved*",
-        ],
-        &[],
-    ),
-    (
-        "occasional",
-        &[
-            "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
-            "<tabstore::storage::memory::MemoryStorage as tabstore::wasm::storage::BoxedStorage>::*",
-            "tabstore::engine::cache::rebuilt",
-            "tabstore::engine::cache::BlockCache::rebuil*",
-            "tabstore::engine::recover::salvage",
-            "tabstore::engine::recover::<impl tabstore::engine::Engine<S>>::salvage*",
-            "tabstore::tablestore::build::build_index",
-            "tabstore::tablestore::build::<impl tabstore::tablestore::instance::Instance<S>>::build::*",
-            "<tabstore::tablestore::build::Slice as tabstore::engine::decide::Decide>::*",
-            "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::add_defined_column::*",
-            "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::delete_defined_column::*",
-            "tabstore::tablestore::stored::<impl tabstore::tablestore::instance::Instance<S>>::compute_storage::*",
-            "tabstore::wasm::idb::squeeze*",
-            "tabstore::wasm::engine::Opened::metrics",
-            "tabstore::wasm::admin::run_occasional",
-            "tabstore::wasm::admin::occasional*",
-            "tabstore::wasm::instances::list_instances::*",
-            "tabstore::wasm::instances::create_instance::*",
-            "tabstore::wasm::instances::describe_instance::*",
-            "tabstore::wasm::instances::delete_instance::*",
-        ],
-        &[],
-    ),
-];
 
 /// The name of the core in the imports of modules. They import from JavaScript as the core does.
 const CORE: &str = "core";
@@ -287,10 +129,7 @@ fn main() -> Result<()> {
     let main_memory = core.get_memory_id()?;
     segments.write(&mut core, main_memory, is_in_core);
 
-    for id in core.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
-        core.elements.delete(id);
-    }
-    core.tables.get_mut(table).elem_segments.clear();
+    empty_tables(&mut core);
     for (slot, run) in functions.runs(|place| in_core.contains(&place) || gates.contains(&place)) {
         fill(&mut core, table, slot, run.iter().map(|&place| functions.ids[place]).collect());
     }
@@ -454,11 +293,11 @@ impl Functions {
         Ok(())
     }
 
-    /// Checks that all functions whose address some take are among those that `fill` the table then.
-    fn check_addresses(&self, code: &HashSet<Place>, fill: &[&HashSet<Place>]) -> Result<()> {
+    /// Checks that all functions whose address some take are among those that are `there` then.
+    fn check_addresses(&self, code: &HashSet<Place>, there: &[&HashSet<Place>]) -> Result<()> {
         for &place in code {
             if let Some(&missing) =
-                self.addresses[place].iter().find(|found| fill.iter().all(|all| !all.contains(found)))
+                self.addresses[place].iter().find(|found| there.iter().all(|all| !all.contains(found)))
             {
                 let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
                 anyhow::bail!("{} takes the address of {}, which is in no file", name(place), name(missing));
@@ -528,6 +367,14 @@ fn in_table(module: &Module) -> Result<BTreeMap<u32, FunctionId>> {
     Ok(all)
 }
 
+/// Takes all functions out of all tables.
+fn empty_tables(module: &mut Module) {
+    for id in module.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
+        module.elements.delete(id);
+    }
+    module.tables.iter_mut().for_each(|table| table.elem_segments.clear());
+}
+
 /// Fills places of a table, from `slot` on.
 fn fill(module: &mut Module, table: TableId, slot: u32, functions: Vec<FunctionId>) {
     let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(slot.cast_signed())) };
@@ -573,9 +420,7 @@ impl Part {
         for id in module.exports.iter().map(walrus::Export::id).collect::<Vec<_>>() {
             module.exports.delete(id);
         }
-        for id in module.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
-            module.elements.delete(id);
-        }
+        empty_tables(&mut module);
         for (place, &id) in functions.iter().enumerate() {
             let function = module.funcs.get_mut(id);
             if !self.code.contains(&place) && matches!(function.kind, FunctionKind::Local(_)) {
@@ -595,12 +440,13 @@ impl Part {
             table.import = Some(module.imports.add(CORE, &format!("t{place:x}"), ImportKind::Table(table.id())));
             // The core's is larger: it has the gates.
             table.maximum = None;
-            table.elem_segments.clear();
         }
         if let Some(main) = main {
-            for (slot, run) in in_table.iter().chain([&(u32::try_from(self.first_slot)?, self.gates.clone())]) {
-                fill(&mut module, main, *slot, run.iter().map(|&place| functions[place]).collect());
-            }
+            let mut fill = |slot, run: &[Place]| {
+                fill(&mut module, main, slot, run.iter().map(|&place| functions[place]).collect());
+            };
+            in_table.iter().for_each(|(slot, run)| fill(*slot, run));
+            fill(u32::try_from(self.first_slot)?, &self.gates);
         }
         walrus::passes::gc::run(&mut module);
         Ok(module)
@@ -706,59 +552,10 @@ mod tests {
         };
         let (small, large) = (made(1), made(4));
         let table = module.tables.add_local(false, 2, None, walrus::RefType::FUNCREF);
-        let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(0)) };
-        module.elements.add(kind, ElementItems::Functions(vec![small, large]));
+        fill(&mut module, table, 0, vec![small, large]);
         let segments = Segments::of(&module).unwrap();
         let functions = Functions::of(&module, &segments).unwrap();
         assert_eq!(functions.behind(&["f*"]).unwrap(), HashSet::from([1]), "the large one");
         assert!(functions.behind(&["f1"]).is_err());
-    }
-
-    /// The file of a path of the crate, and the segments behind it: names that the file declares or implements.
-    fn file_of(path: &str) -> (String, Vec<&str>) {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src");
-        let (mut folder, mut file) = (source.clone(), source.join("lib.rs"));
-        let mut names = path.split("::").filter(|name| !name.is_empty()).peekable();
-        while let Some(name) = names.peek() {
-            folder.push(name);
-            let found = [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.exists());
-            let Some(found) = found else { break };
-            file = found;
-            names.next();
-        }
-        (fs::read_to_string(file).expect("a source file"), names.collect())
-    }
-
-    /// A build takes minutes, and this a moment. What a gate names may have got another name.
-    #[test]
-    fn what_gates_name_is_in_the_source() {
-        let has = |text: &str, name: &str, is_start: bool| {
-            let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            words.any(|word| word == name || is_start && word.starts_with(name))
-        };
-        for gate in MODULES.iter().flat_map(|(_, gates, callers)| gates.iter().chain(*callers)) {
-            let mut around = None;
-            for path in gate.split(['<', '>', ' ']) {
-                let is_start = gate.ends_with(path) && path.ends_with('*');
-                let names = path.trim_end_matches('*');
-                let (text, names) = match names.strip_prefix("tabstore::") {
-                    Some(path) => file_of(path),
-                    // Behind an `impl` block: the file is the one that has it.
-                    None => match (&around, names.strip_prefix("::")) {
-                        (Some(text), Some(names)) => {
-                            (String::clone(text), names.split("::").filter(|name| !name.is_empty()).collect())
-                        }
-                        _ => continue,
-                    },
-                };
-                for (at, name) in names.iter().enumerate() {
-                    assert!(
-                        has(&text, name, is_start && at + 1 == names.len()),
-                        "the gate `{gate}` names `{name}`, which is not there"
-                    );
-                }
-                around.get_or_insert(text);
-            }
-        }
     }
 }
