@@ -127,15 +127,14 @@ test("I5: sorted rows are loaded: they count as written, and as much as is store
   await openInstance(page, "loaded");
   await watchPanel(page);
   await importSet(page, "flights-200k.json");
-  // The first state that has all rows; compactions may follow.
   await page.waitForFunction(() => readPanel().facts.Writes?.exact[0] >= 200_000);
-  await quiet(page);
+  await quiet(page, 3000);
   const seen = (await panels(page)).map(agreeing);
-  const loaded = seen.filter(({ bytes, compactions }) => bytes > 100_000 && compactions === 0);
-  assert.ok(loaded.length > 0, "no state before the first compaction was seen");
-  assert.ok(loaded.every(({ amplification }) => amplification === undefined));
   const last = seen.at(-1);
   assert.ok(last.writes >= 200_000 && last.writes < 200_100, `${last.writes} writes`);
+  // Compactions may follow before the panel is read again. Of sorted rows they leave about as much as was loaded.
+  assert.ok(last.bytes > 800_000 && Math.abs(last.flushed - last.bytes) < last.bytes / 4, `${last.flushed} bytes loaded or flushed, ${last.bytes} stored`);
+  assert.ok(seen.every(({ amplification }) => amplification === undefined), "less than 1 MB tells nothing of the amplification");
   // After a reload nothing has been written yet, so compactions of older data tell nothing of it.
   await page.reload();
   await page.locator(".open-row").first().waitFor();
@@ -144,7 +143,7 @@ test("I5: sorted rows are loaded: they count as written, and as much as is store
   await quiet(page);
   const after = await readPanel(page);
   assert.equal(after.facts["Write amplification"].exact.length, 0, `the amplification is ${after.facts["Write amplification"].shown}`);
-  t.note(`${loaded.length} states before a compaction; ${last.flushed} bytes loaded or flushed, ${last.bytes} stored`);
+  t.note(`${seen.length} states; ${last.flushed} bytes loaded or flushed, ${last.bytes} stored`);
 }, { seconds: 90, needs: ["locators"] });
 
 test("I5: the writes of the last second are those of the last second, no more and no fewer, and none a second later", async (t) => {
