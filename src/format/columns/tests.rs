@@ -236,9 +236,23 @@ proptest! {
         dense::compress(&input, &mut stored);
         let at = at % stored.len();
         stored[at] = to;
-        prop_assert!(dense::decompress(&stored, input.len(), input.len()).is_ok_and(|bytes| bytes.len() == input.len()) || dense::decompress(&stored, input.len(), input.len()).is_err());
+        let read = dense::decompress(&stored, input.len(), input.len());
+        prop_assert!(read.is_err() || read.is_ok_and(|bytes| bytes.len() == input.len()));
         stored.truncate(at);
         prop_assert!(input.len() < 8 || dense::decompress(&stored, input.len() * 9 + 999_999, input.len() * 9 + 999_999).is_err());
+    }
+
+    #[test]
+    fn the_beginning_of_a_dense_stream_is_read_alone(
+        pieces in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..50), 0usize..30), 0..20),
+        wanted in any::<proptest::sample::Index>(),
+    ) {
+        let input = pieces.iter().flat_map(|(piece, times)| piece.repeat(*times)).collect::<Vec<_>>();
+        let mut stored = Vec::new();
+        dense::compress(&input, &mut stored);
+        let wanted = wanted.index(input.len() + 1);
+        let read = dense::decompress(&stored, input.len(), wanted).expect("its beginning");
+        prop_assert!(read.len() >= wanted && input.starts_with(&read));
     }
 
     #[test]
