@@ -50,7 +50,7 @@ for (const entry of ENTRIES) {
   test(`where there is no IndexedDB, open says so at once, and what to do (${entry})`, { skip }, async () => {
     const { open } = await load(entry);
     await assert.rejects(open("demo"), (error: unknown) => {
-      assert.match(String((error as { hint?: string }).hint), /storage: "memory"/);
+      assert.match(String((error as { hint?: string }).hint), /storage: "memory".*In Node and Deno, storage: "files" and a path/);
       return code("Unavailable", /no IndexedDB/)(error);
     });
   });

@@ -129,6 +129,7 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => queue.scanForward({ limit: 5 } as never).next(), /Unknown argument 'limit' in 'scanForward'/],
     [() => queue.page({ maxCount: Infinity }), /'maxCount' is Infinity/],
     [() => queue.page({ direction: "UP" as never }), /'direction' is 'UP'/],
+    [() => queue.page({ token: null as unknown as string }), /'token' is null; it must be the token of a page; the last page has none/],
     [() => queue.page({ token: "F.1.", from: 1 }), /'from' is given together with 'token'/],
     ...["", "x", "F.5.5", "F.5.4", "B.4.5", "F.9223372036854775808.", "F.1.2.3", 5].map((token): [() => unknown, RegExp] => [() => queue.page({ token: token as string }), /'token' is/]),
     [() => store.createTimelineQueue(undefined as never), /'identifier' is undefined; it must be an object with room \(STRING\)/],

@@ -1,7 +1,8 @@
 //! Engine keys, which begin with their tree, and ranges of them.
 
+use crate::collections::order::compare;
 use crate::model::{TreeId, partition_prefix};
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 /// Keys in the engine start with the tree's id.
 pub(super) const TREE_BYTES: usize = 4;
@@ -19,8 +20,18 @@ pub struct KeyRange {
 pub(super) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// Whether a key lies in a range.
-pub(super) fn within(bounds: Bounds<'_>, key: &[u8]) -> bool {
-    RangeBounds::<[u8]>::contains(&bounds, key)
+pub(super) fn within((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
+    let is_behind = match lower {
+        Bound::Included(first) => compare(key, first).is_ge(),
+        Bound::Excluded(before) => compare(key, before).is_gt(),
+        Bound::Unbounded => true,
+    };
+    is_behind
+        && match upper {
+            Bound::Included(last) => compare(key, last).is_le(),
+            Bound::Excluded(behind) => compare(key, behind).is_lt(),
+            Bound::Unbounded => true,
+        }
 }
 
 impl KeyRange {
@@ -102,4 +113,27 @@ pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(boundary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::ops::RangeBounds;
+
+    fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
+        let key = || proptest::collection::vec(0u8..3, 0..12);
+        prop_oneof![key().prop_map(Bound::Included), key().prop_map(Bound::Excluded), Just(Bound::Unbounded)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_has_the_keys_that_ranges_of_slices_have(lower in bound(), upper in bound(), key in proptest::collection::vec(0u8..3, 0..12)) {
+            let range = KeyRange { lower: lower.clone(), upper: upper.clone() };
+            prop_assert_eq!(range.contains(&key), (lower.clone(), upper.clone()).contains(&key));
+            if let Bound::Included(end) | Bound::Excluded(end) = &lower {
+                prop_assert_eq!(range.contains(end), (lower.clone(), upper).contains(end));
+            }
+        }
+    }
 }

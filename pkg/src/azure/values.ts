@@ -72,7 +72,7 @@ function toJson(host: Beside, value: unknown, path: string): readonly [unknown, 
         if (type !== undefined && EDM_TYPES.has(type) && typeof text === "string") return [text, type];
       }
   }
-  throw host.wrong(path, kindOf(value), "a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value }");
+  throw host.wrong(path, kindOf(value), "a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value: string }");
 }
 
 /** Checks the keys of an entity. */

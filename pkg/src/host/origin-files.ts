@@ -77,7 +77,7 @@ async function instancesFolder(create: boolean): Promise<Folder | undefined> {
     if (!isNamed(error, "SecurityError")) throw error;
   }
   if (root === undefined) {
-    throw local("Unavailable", "The argument 'storage' is \"files\", but this host has no files of an origin, or does not allow them: WebKitGTK has none, and some browsers have none in private windows.");
+    throw local("Unavailable", "The argument 'storage' is \"files\", but this host has no files of an origin, or does not allow them: WebKitGTK has none, some browsers have none in private windows, and Node and Deno have none: there an instance is a folder in the one that 'path' of 'open' names.");
   }
   return unlessMissing(kept(root, (root) => root.getDirectoryHandle(FILES, { create })));
 }

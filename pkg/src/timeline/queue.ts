@@ -1,5 +1,6 @@
 /** One timeline: its messages by id, its scans and its pages. */
 
+import { kindOf } from "../codec/kinds.js";
 import type { CallOptions, PrimaryKey, RangeKey, Row } from "../index.js";
 import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../values.js";
 import type { Host } from "./check.js";
@@ -207,7 +208,7 @@ export class Queue<M> implements TimelineQueue<M> {
     const start = letter === undefined ? undefined : BigInt(next);
     const end = to === undefined ? undefined : BigInt(to);
     const isLess = start !== undefined && (end === undefined || (letter === "F" ? start < end : start > end));
-    if (!isLess || start > 2n ** 63n - 1n || start < -(2n ** 63n)) throw host.wrong("token", typeof token === "string" ? `'${token.slice(0, 60)}'` : typeof token, "the token of a page");
+    if (!isLess || start > 2n ** 63n - 1n || start < -(2n ** 63n)) throw host.wrong("token", typeof token === "string" ? `'${token.slice(0, 60)}'` : kindOf(token), "the token of a page; the last page has none");
     return this.range(direction, start, end ?? (letter === "F" ? INF_MAX : INF_MIN));
   }
 }

@@ -91,7 +91,9 @@ impl From<indexed_db_futures::error::OpenDbError> for Trouble {
             E::UnsupportedEnvironment | E::NullFactory => {
                 let error = Error::new(Code::Unavailable, "there is no IndexedDB here");
                 Self::Final(
-                    error.with_hint("Open with storage: \"memory\" where data that is gone after closing will do."),
+                    error.with_hint(
+                        "Open with storage: \"memory\" where data that is gone after closing will do. In Node and Deno, storage: \"files\" and a path keep it.",
+                    ),
                 )
             }
             // The crate gives this error for each opening that throws at once. Our version is never zero.
