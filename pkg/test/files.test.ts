@@ -182,10 +182,11 @@ for (const durability of ["relaxed", "strict"] as const) {
       const length = 100 + (kill * 97) % 400;
       let dies: Promise<void> | undefined;
       const die = (): void => void (dies ??= new Promise((resolve) => setTimeout(() => resolve(killed(child)), length)));
-      // Some die while they start, the others some time after their first write, however slow the machine is.
+      // Some die while they start, the others some time after 42 writes, however slow the machine is.
       if (kill % 4 === 3) die();
+      let seen = 0;
       for await (const line of lines) {
-        die();
+        if (++seen === 4) die();
         const numbers = line.split(" ").map(Number);
         assert.ok(numbers.every(Number.isInteger), line);
         for (const id of numbers) acknowledged.add(id);
@@ -201,7 +202,7 @@ for (const durability of ["relaxed", "strict"] as const) {
       for (const id of rows.keys()) next = Math.max(next, id + 1);
       await db.close();
     }
-    assert.ok(acknowledged.size >= times - Math.ceil(times / 4), `${acknowledged.size} writes`);
+    assert.ok(acknowledged.size > 20 * times, `${acknowledged.size} writes`);
     t.diagnostic(`${times} kills, ${acknowledged.size} acknowledged writes, none lost`);
   });
 }

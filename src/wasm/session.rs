@@ -44,7 +44,8 @@ impl Session {
     }
 
     /// Starts the requests of the frame in the room, which came at `now` (ms since the page began). Returns the length of the
-    /// frame of those responses that are ready at once, or 0 if there are none. On failure it returns -1, and [`Session::failure`] gives the error.
+    /// frame of those responses that are ready at once, or 0 if there are none. On failure it returns -1, and
+    /// [`Session::failure`] gives the error.
     pub fn run(&self, now: f64) -> i32 {
         match self.session.submit_at(self.room.take(), ticks_us(now)) {
             Ok(ready) => {

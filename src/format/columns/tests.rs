@@ -223,14 +223,15 @@ fn dense_there_and_back(input: &[u8]) -> usize {
     stored.len()
 }
 
+/// Bytes that repeat pieces of themselves.
+fn repetitive() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..50), 0usize..30), 0..20)
+        .prop_map(|pieces| pieces.iter().flat_map(|(piece, times)| piece.repeat(*times)).collect())
+}
+
 proptest! {
     #[test]
-    fn dense_streams_come_back(
-        pieces in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..50), 0usize..30), 0..20),
-        at in any::<usize>(),
-        to in any::<u8>(),
-    ) {
-        let input = pieces.iter().flat_map(|(piece, times)| piece.repeat(*times)).collect::<Vec<_>>();
+    fn dense_streams_come_back(input in repetitive(), at in any::<usize>(), to in any::<u8>()) {
         dense_there_and_back(&input);
         let mut stored = Vec::new();
         dense::compress(&input, &mut stored);
@@ -243,11 +244,7 @@ proptest! {
     }
 
     #[test]
-    fn the_beginning_of_a_dense_stream_is_read_alone(
-        pieces in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..50), 0usize..30), 0..20),
-        wanted in any::<proptest::sample::Index>(),
-    ) {
-        let input = pieces.iter().flat_map(|(piece, times)| piece.repeat(*times)).collect::<Vec<_>>();
+    fn the_beginning_of_a_dense_stream_is_read_alone(input in repetitive(), wanted in any::<proptest::sample::Index>()) {
         let mut stored = Vec::new();
         dense::compress(&input, &mut stored);
         let wanted = wanted.index(input.len() + 1);
