@@ -6,6 +6,7 @@
  */
 
 import { Administration } from "./administration.js";
+import { type Call, frameOf, promised, type Sent } from "./call.js";
 import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import { acknowledge } from "./codec/contract-requests.js";
@@ -14,7 +15,7 @@ import type { Reader } from "./codec/reader.js";
 import { type Decode, eachResponse } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
-import { afterLeader, BackOff, Call, FATAL, frameOf, type Kept, Retries, type Sender, type Sent } from "./retry.js";
+import { afterLeader, BackOff, FATAL, type Kept, Retries, type Sender } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import { Troubles } from "./troubles.js";
@@ -39,16 +40,6 @@ const MANY = 32;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
-/** The newest promise. */
-let promised: Promise<unknown>;
-/** Its resolve function. One executor serves all promises, so none needs a closure. */
-let resolveIt: (value: unknown) => void;
-let rejectIt: (error: unknown) => void;
-const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => void): void => {
-  resolveIt = resolve as (value: unknown) => void;
-  rejectIt = reject;
-};
-
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
   private readonly frame = new FrameWriter();
@@ -177,16 +168,16 @@ export class Client implements DecodeContext, Sender {
       }
       // The database must still be open, whatever code ran meanwhile.
       if (this.closedBy !== undefined) throw this.closedBy;
-      const call = this.call(id, this.sent, body, frame.length, frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0), decode, signal, scans);
+      const marks = frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0);
+      const call = promised(id, this.sent, body, frame.length, marks, decode, signal, scans, this.afterAbort);
       this.pending.set(id, call);
-      const answer = promised as Promise<T>;
       // Schedule before the request is complete: a complete one must leave.
       this.schedule();
       frame.seal();
       this.torn = 0;
       // The engine can begin with it. If the stack is nearly full, it leaves at the end of the microtask.
       if (frame.length >= FULL && hasStack()) this.flush();
-      return answer;
+      return call.answer as Promise<T>;
     } catch (error) {
       // An incomplete call is removed later: the caller's stack may have no room for that now.
       return Promise.reject(error);
@@ -260,8 +251,8 @@ export class Client implements DecodeContext, Sender {
     const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
     let start = 5;
     while (frame[start++] > 127);
-    const call = this.call(id, { bytes: frame, calls: 0 }, start, end, marks, decode, signal, scans);
-    const answer = promised as Promise<T>;
+    const call = promised(id, { bytes: frame, calls: 0 }, start, end, marks, decode, signal, scans, this.afterAbort);
+    const answer = call.answer as Promise<T>;
     if (this.retries.active && this.retries.hold(call)) return answer;
     this.pending.set(id, call);
     try {
@@ -272,32 +263,11 @@ export class Client implements DecodeContext, Sender {
     return answer;
   }
 
-  /** Makes a call; its promise is {@link promised}. */
-  private call(
-    id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<unknown>, signal: AbortSignal | undefined, scans: boolean,
-  ): Call {
-    promised = new Promise(EXECUTOR);
-    let [settle, refuse] = [resolveIt, rejectIt];
-    if (signal !== undefined) {
-      const [resolve, reject] = [settle, refuse];
-      const abort = (): void => {
-        reject(abortReason(signal));
-        this.retries.drop();
-        this.rest();
-      };
-      signal.addEventListener("abort", abort, { once: true });
-      settle = (value) => {
-        signal.removeEventListener("abort", abort);
-        resolve(value);
-      };
-      refuse = (error) => {
-        signal.removeEventListener("abort", abort);
-        reject(error);
-      };
-    }
-    sent.calls += 1;
-    return new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse, scans);
-  }
+  /** A caller has cancelled its call: it waits no longer. */
+  private readonly afterAbort = (): void => {
+    this.retries.drop();
+    this.rest();
+  };
 
   /** Sends the shared frame at the end of the microtask, on an empty stack. */
   private schedule(): void {

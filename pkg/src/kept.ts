@@ -9,11 +9,12 @@
  * Writers bound the bytes that are kept. Only pages with followers load this.
  */
 
+import { Call } from "./call.js";
 import { OP } from "./codec/contract.js";
 import { Reader, u32At } from "./codec/reader.js";
 import { type PutRowsResults, TAKEN } from "./codec/response.js";
 import type { TabStoreError } from "./errors.js";
-import { Call, FATAL, type Kept, type Retries } from "./retry.js";
+import { FATAL, type Kept, type Retries } from "./retry.js";
 
 /**
  * A put of no row: without a key, and with a column of the frame's first name whose value is INF_MIN. It is refused before

@@ -54,7 +54,7 @@ fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: 
     out.push_str("}\n");
 }
 
-/// The operations about rows that retry.ts can tell apart.
+/// The operations about rows that call.ts can tell apart.
 fn rows(operations: &[Operation]) -> String {
     let test = |what: &str, name: &str, about: fn(&Operation) -> bool| {
         let some = operations.iter().filter(|one| about(one)).map(|one| format!("op === OP.{}", one.name));

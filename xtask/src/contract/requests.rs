@@ -230,7 +230,7 @@ fn rows() -> Result<String, Failure> {
     let (fields, branches) = row_layout();
     let [table, key, rest @ ..] = fields else { return Err(Failure::new("a row begins with its table and its key")) };
     if (table.codec.0, key.codec.0) != ("Table", "Key") {
-        return Err(Failure::new("a row begins with its table and its key: retry.ts and writer.ts count on it"));
+        return Err(Failure::new("a row begins with its table and its key: call.ts and writer.ts count on it"));
     }
     let mut out = String::new();
     let mut choices = Vec::new();
