@@ -2,10 +2,10 @@
 //!
 //! This can be done for rows that lie in one source alone, in a block of simple rows (see `format/block_columns.rs`) which a snapshot
 //! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: the columns of a block cost
-//! about as much as a look at each of its rows.
+//! about as much as a visit of one row in forty.
 
 use super::cache::BlockCache;
-use super::keys::{Bounds, Direction, TREE_BYTES};
+use super::keys::{Bounds, Direction};
 use super::run_cursor::RunCursor;
 use crate::collections::order::compare;
 use crate::format::block::Block;
@@ -29,10 +29,13 @@ pub struct BlockRows<'b> {
 }
 
 impl BlockRows<'_> {
-    /// The bytes of a row's key without its tree.
+    /// The places of the first so many rows.
     #[must_use]
-    pub fn key_bytes(&self, place: usize) -> usize {
-        self.block.key_length(place).saturating_sub(TREE_BYTES)
+    pub fn first(&self, count: usize) -> Range<usize> {
+        match self.direction {
+            Direction::Forward => self.first..self.first + count,
+            Direction::Backward => (self.last + 1).saturating_sub(count)..self.last + 1,
+        }
     }
 
     /// The rows' places in the block, in the order of the walk.
@@ -54,8 +57,8 @@ pub trait BlockFilter {
     fn pass(&self, rows: &BlockRows<'_>) -> usize;
 }
 
-/// The filter of a block is asked first for at least this part of its rows.
-const LEAST_PART: usize = 4;
+/// The filter of a block is asked first for at least this part of its rows: one in so many.
+const LEAST_PART: usize = 32;
 
 /// The filter of a step of a walk.
 pub(super) struct Passing<'s> {

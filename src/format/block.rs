@@ -110,23 +110,26 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
-        self.entry_at(index).map(|(entry, _)| entry)
-    }
-
-    /// The length of an entry's key.
-    #[must_use]
-    pub fn key_length(&self, index: usize) -> usize {
-        self.keys.place(index).map_or(0, |(start, end)| (end - start) as usize)
-    }
-
-    /// The same as [`Block::entry`], and the place of its fragment in the payload.
-    #[inline(always)]
-    pub(super) fn entry_at(&self, index: usize) -> Option<(Entry<'_>, usize)> {
         let key = self.key(index)?;
         let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);
         let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
-        let fragment = reader.bytes_here().ok()?;
-        Some((Entry { key, seqno, fragment }, reader.at() - fragment.len()))
+        Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
+    }
+
+    /// Key and seqno of the entry with this index, and a reader of its fragment that keeps its place in the payload.
+    #[inline(always)]
+    pub(super) fn entry_in_place(&self, index: usize) -> Option<(&[u8], u64, Reader<'_>)> {
+        let (start, end) = self.keys.place(index)?;
+        let key = self.raw.get(start as usize..end as usize)?;
+        let mut reader = Reader::new_at(&self.raw, end as usize);
+        let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
+        let length = reader.count().ok()?;
+        Some((key, seqno, Reader::new_at(self.raw.get(..reader.at() + length)?, reader.at())))
+    }
+
+    /// What stamps are relative to.
+    pub(super) fn base_stamp(&self) -> i64 {
+        self.base_stamp
     }
 
     /// The names of its columns.

@@ -1,10 +1,12 @@
 //! The columns of a block as vectors: for each row the place of its value. Filters read them without putting rows together.
 
 use super::block::Block;
+use super::fragment::{self, OWN_VERSION};
 use super::wire::{self, Decoded, Reader};
 use crate::collections::order::{compare, same};
 use crate::model::filter::{FilterColumn, Unreadable};
 use crate::model::{ValueRef, key_bytes, tags};
+use std::ops::Range;
 
 /// The bytes of a tree's number before each key.
 const TREE_BYTES: usize = 4;
@@ -20,28 +22,43 @@ const HERE: u32 = (1 << TAG_BITS) - 1;
 const INTEGER_BYTES: usize = 8;
 
 /// What stands for a value: its place and tag, or the value.
+#[inline(always)]
 fn place_of(raw: &[u8], place: usize, tag: u8) -> u32 {
-    let integer = if tag == tags::INTEGER { Reader::new_at(raw, place).sv().ok() } else { None };
-    match integer.and_then(|integer| i32::try_from(integer).ok()) {
-        Some(small) if small << TAG_BITS >> TAG_BITS == small => (small << TAG_BITS).cast_unsigned() | HERE,
-        _ => (place as u32) << TAG_BITS | u32::from(tag),
-    }
+    let small = if tag == tags::INTEGER { small_integer(raw, place) } else { None };
+    small.map_or((place as u32) << TAG_BITS | u32::from(tag), |small| (small << TAG_BITS).cast_unsigned() | HERE)
 }
 
-/// The bytes of a row as units count them.
+/// The integer at a place, if it takes at most four bytes, and so has [`TAG_BITS`] bits to spare.
+#[inline(always)]
+fn small_integer(raw: &[u8], place: usize) -> Option<i32> {
+    let bytes = u32::from_le_bytes(*raw.get(place..)?.first_chunk()?);
+    // The first byte without the bit that announces another one is the last.
+    let last = !bytes & 0x8080_8080;
+    if last == 0 {
+        return None;
+    }
+    let own = bytes & (last ^ (last - 1));
+    let zigzag = own & 0x7f | own >> 1 & 0x3f80 | own >> 2 & 0x1f_c000 | own >> 3 & 0xfe0_0000;
+    Some((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
+}
+
+/// Bytes of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowBytes {
-    /// The values of its key.
-    pub key: u32,
-    /// Names and values of its cells.
+    /// Their keys as they are stored, without the tree.
+    pub stored_keys: u32,
+    /// The values of their keys, as units count them.
+    pub keys: u32,
+    /// Names and values of their cells, as units count them.
     pub cells: u32,
 }
 
 /// Columns of a block in which each row is one entry with one version a column, and nothing is deleted.
 #[derive(Debug)]
 pub struct BlockColumns {
-    rows: Vec<RowBytes>,
-    /// The oldest version or marker (ms).
+    /// The bytes of the rows before each one, and of all.
+    sums: Vec<RowBytes>,
+    /// No version, marker or stamp is older (ms).
     oldest: i64,
     /// The newest seqno.
     newest: u64,
@@ -63,55 +80,126 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.last() == b.last() && compare(a, b).is_eq()
 }
 
+/// A cell that rows have one after another.
+struct Expected {
+    /// The number of its column, and its tag.
+    start: [u8; 2],
+    /// The bits of the tag that are the same in all rows: true and false are one type.
+    same: u8,
+    /// Which of the wanted columns it is.
+    wanted: Option<usize>,
+}
+
+/// The cells of a row, which most next rows have too: these are passed over without a look at their names. A row with versions of
+/// its own or with many columns has none.
+#[derive(Default)]
+struct Layout {
+    cells: Vec<Expected>,
+    /// The bytes of their names.
+    letters: u32,
+}
+
+/// The least number that takes a second byte.
+const LONG: u32 = 0x80;
+
+impl Layout {
+    /// Passes the cells of a row over. Returns their bytes as units count them; `None` if it has others. `found` gets which wanted
+    /// column it has, the place of its value, and its tag.
+    #[inline(always)]
+    fn pass(&self, mut cells: Reader<'_>, mut found: impl FnMut(usize, usize, u8)) -> Option<u32> {
+        let mut bytes = self.letters;
+        for cell in &self.cells {
+            let [name, tag] = cells.pair().ok()?;
+            if name != cell.start[0] || (tag ^ cell.start[1]) & cell.same != 0 {
+                return None;
+            }
+            if let Some(column) = cell.wanted {
+                found(column, cells.at(), tag);
+            }
+            bytes += wire::pass_here(&mut cells, tag).ok()? as u32;
+        }
+        (cells.is_empty() && !self.cells.is_empty()).then_some(bytes)
+    }
+}
+
 impl BlockColumns {
     /// Reads these columns. `None` if the block has other rows, or damaged ones.
     #[must_use]
+    #[inline(never)]
     pub fn read<'n>(block: &Block, names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
-        let count = block.len();
+        let (raw, count) = (block.payload(), block.len());
+        if raw.len() >= LARGEST {
+            return None;
+        }
         let column = |name: &str| Places { name: name.into(), places: vec![0; count] };
         let mut columns: Vec<Places> = names.into_iter().map(column).collect();
         // For each number of a name: its bytes, and which of the columns it is.
         let wanted = |name: &str| columns.iter().position(|column| same(&column.name, name));
-        let numbered: Vec<_> = block.names().iter().map(|name| (name.len(), wanted(name))).collect();
+        let numbered: Vec<_> = block.names().iter().map(|name| (name.len() as u32, wanted(name))).collect();
         let (mut oldest, mut newest, mut marked) = (i64::MAX, 0, true);
-        let (mut last_key, mut rows) = (None::<&[u8]>, Vec::with_capacity(count));
+        let (mut sum, mut sums) = (RowBytes::default(), Vec::with_capacity(count + 1));
+        let (mut last_key, mut layout) = (None::<&[u8]>, Layout::default());
         for index in 0..count {
-            let (entry, start) = block.entry_at(index)?;
-            if last_key.is_some_and(|last| is_same(last, entry.key)) || start + entry.fragment.len() >= LARGEST {
+            sums.push(sum);
+            let (key, seqno, mut reader) = block.entry_in_place(index)?;
+            let (head, continues) = fragment::read_head(&mut reader, block.base_stamp()).ok()?;
+            if continues || last_key.is_some_and(|last| is_same(last, key)) {
                 return None;
             }
-            last_key = Some(entry.key);
-            newest = newest.max(entry.seqno);
-            let mut fragment = block.fragment(&entry).ok()?;
-            if fragment.continues() {
-                return None;
-            }
-            let marker = fragment.head().marker;
-            marked &= marker.is_some();
-            oldest = oldest.min(marker.unwrap_or(i64::MAX));
-            let (mut is_there, mut last, mut cells) = (marker.is_some(), None, 0);
-            while let Some(cell) = fragment.next_numbered().ok()? {
-                if !cell.is_put || last == Some(cell.name) {
+            last_key = Some(key);
+            newest = newest.max(seqno);
+            marked &= head.marker.is_some();
+            oldest = oldest.min(head.stamp).min(head.marker.unwrap_or(i64::MAX));
+            let mut found = |column: usize, at, tag| {
+                if let Some(place) = columns.get_mut(column).and_then(|column| column.places.get_mut(index)) {
+                    *place = place_of(raw, at, tag);
+                }
+            };
+            if let Some(cells) = layout.pass(reader.clone(), &mut found) {
+                sum.cells += cells;
+            } else {
+                layout.cells.clear();
+                layout.letters = 0;
+                let (mut last, mut is_layout) = (None, true);
+                while !reader.is_empty() {
+                    let name = reader.uv32().ok()?;
+                    let bits = reader.u8().ok()?;
+                    if bits & OWN_VERSION != 0 {
+                        oldest = oldest.min(head.stamp.wrapping_add(reader.sv().ok()?));
+                    }
+                    let tag = bits & !OWN_VERSION;
+                    if !fragment::is_put(tag) || last == Some(name) {
+                        return None;
+                    }
+                    last = Some(name);
+                    let (letters, wanted) = *numbered.get(name as usize)?;
+                    if let Some(column) = wanted {
+                        found(column, reader.at(), tag);
+                    }
+                    let metered = wire::pass(&mut reader, tag).ok()? as u32;
+                    sum.cells += letters + metered;
+                    layout.letters += letters;
+                    let same =
+                        if matches!(tag, tags::FALSE | tags::TRUE) { !(tags::FALSE ^ tags::TRUE) } else { u8::MAX };
+                    layout.cells.push(Expected { start: [name as u8, tag], same, wanted });
+                    is_layout &= bits == tag && name < LONG;
+                }
+                if last.is_none() && head.marker.is_none() {
                     return None;
                 }
-                (is_there, last) = (true, Some(cell.name));
-                oldest = oldest.min(cell.version);
-                let (letters, column) = *numbered.get(cell.name as usize)?;
-                cells += letters + cell.metered;
-                if let Some(column) = column.and_then(|column| columns.get_mut(column)) {
-                    *column.places.get_mut(index)? = place_of(block.payload(), start + cell.place, cell.tag);
+                if !is_layout {
+                    layout.cells.clear();
                 }
             }
-            if !is_there {
-                return None;
-            }
-            let key = key_bytes(entry.key.get(TREE_BYTES..)?)?;
-            rows.push(RowBytes { key: key as u32, cells: u32::try_from(cells).ok()? });
+            let key = key.get(TREE_BYTES..)?;
+            sum.stored_keys += key.len() as u32;
+            sum.keys += key_bytes(key)? as u32;
         }
-        Some(Self { rows, oldest, newest, marked, columns })
+        sums.push(sum);
+        Some(Self { sums, oldest, newest, marked, columns })
     }
 
-    /// The oldest version or marker (ms).
+    /// No version, marker or stamp is older (ms).
     #[must_use]
     pub fn oldest(&self) -> i64 {
         self.oldest
@@ -129,22 +217,21 @@ impl BlockColumns {
         self.marked
     }
 
-    /// The bytes of a row.
+    /// The bytes of some rows.
     #[must_use]
-    pub fn bytes(&self, row: usize) -> RowBytes {
-        self.rows.get(row).copied().unwrap_or_default()
+    pub fn bytes(&self, rows: Range<usize>) -> RowBytes {
+        let [start, end] = [rows.start, rows.end].map(|row| self.sums.get(row).copied().unwrap_or_default());
+        RowBytes {
+            stored_keys: end.stored_keys.saturating_sub(start.stored_keys),
+            keys: end.keys.saturating_sub(start.keys),
+            cells: end.cells.saturating_sub(start.cells),
+        }
     }
 
     /// The number of rows.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether it has no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+    pub fn rows(&self) -> usize {
+        self.sums.len().saturating_sub(1)
     }
 
     /// The names of its columns.
@@ -164,7 +251,7 @@ impl BlockColumns {
     pub fn memory(&self) -> usize {
         let places =
             self.columns.iter().map(|column| size_of_val(&*column.places) + column.name.len() + size_of::<Places>());
-        size_of_val(&*self.rows) + places.sum::<usize>() + size_of::<Self>()
+        size_of_val(&*self.sums) + places.sum::<usize>() + size_of::<Self>()
     }
 }
 
@@ -216,10 +303,11 @@ mod tests {
     use super::*;
     use crate::format::block::BlockBuilder;
     use crate::format::columns::Form;
-    use crate::format::fragment::{self, FragmentHead};
+    use crate::format::fragment::FragmentHead;
     use crate::format::record::Place;
     use crate::model::{CellChange, CellOp, KeyValue, encode_key};
     use crate::storage::{BlockId, SegmentId};
+    use proptest::prelude::*;
 
     type Cells<'a> = &'a [CellChange<'a>];
 
@@ -250,9 +338,10 @@ mod tests {
             (4, Some(1000), &[put("a", 1000, ValueRef::Double(0.5)), put("text", 1000, ValueRef::Binary(&[1, 2]))]),
         ]);
         let columns = BlockColumns::read(&block, ["a", "text", "none"]).expect("simple rows");
-        assert_eq!((columns.len(), columns.oldest(), columns.newest(), columns.is_marked()), (4, 800, 13, false));
-        let rows: Vec<_> = (0..4).map(|row| columns.bytes(row)).map(|row| (row.key, row.cells)).collect();
+        assert_eq!((columns.rows(), columns.oldest(), columns.newest(), columns.is_marked()), (4, 800, 13, false));
+        let rows: Vec<_> = (0..4).map(|row| columns.bytes(row..row + 1)).map(|row| (row.keys, row.cells)).collect();
         assert_eq!(rows, [(10, 1 + 8 + 4 + 6), (10, 1 + 1), (10, 0), (10, 1 + 8 + 4 + 2)]);
+        assert_eq!(columns.bytes(1..4), RowBytes { stored_keys: 3 * 14, keys: 30, cells: 2 + 15 });
         let read = ["a", "text", "none"].map(|name| columns.column(&block, name).expect("read"));
         let values = read.each_ref().map(|column| [0, 1, 2, 3].map(|row| (column.value(row), column.bytes(row))));
         let none = (Ok(None), 0);
@@ -286,5 +375,82 @@ mod tests {
         assert!(!read(&[(1, None, &[deleted])]), "a deleted version");
         assert!(!read(&[(1, None, &[CellChange { column: "a", op: CellOp::DeleteColumn }])]), "a deleted column");
         assert!(!read(&[(1, None, &[one, put("a", 999, ValueRef::Integer(2))])]), "two versions");
+    }
+
+    /// A cell: the number of its column, its kind, and a number that its value comes from.
+    type CellSeed = (u8, u8, i64);
+
+    /// Rows of a few shapes, in any order, and some that are not simple.
+    fn rows() -> impl Strategy<Value = Vec<(bool, Vec<CellSeed>)>> {
+        let cell = (0u8..5, prop_oneof![30 => 0u8..5, 1 => 5u8..8], any::<i64>());
+        let shape = (any::<bool>(), proptest::collection::vec(cell, 0..5));
+        (proptest::collection::vec(shape, 1..4), proptest::collection::vec((any::<usize>(), any::<i64>()), 1..40))
+            .prop_map(|(shapes, picks)| {
+                let row = |(pick, number): (usize, i64)| {
+                    let mut row = shapes[pick % shapes.len()].clone();
+                    row.1.sort();
+                    row.1.iter_mut().for_each(|cell| cell.2 ^= number >> (number & 63));
+                    row
+                };
+                picks.into_iter().map(row).collect()
+            })
+    }
+
+    proptest! {
+        /// R6: columns have what the rows have, whatever cells neighbouring rows share. A block with a row that is not simple has none.
+        #[test]
+        fn columns_are_those_of_the_rows(rows in rows()) {
+            let names: Vec<String> = (0..5).map(|name| format!("c{}", "o".repeat(name))).collect();
+            let texts: Vec<String> = rows.iter().flat_map(|row| &row.1).map(|cell| "x".repeat(cell.2 as usize % 400)).collect();
+            let mut text = texts.iter();
+            let built: Vec<_> = (0..).zip(&rows).map(|(key, (marked, seeds))| {
+                let cells: Vec<_> = seeds.iter().map(|(name, kind, number)| {
+                    let text = text.next().expect("as many as cells").as_str();
+                    let op = match kind {
+                        0 => CellOp::Put(1000, ValueRef::Integer(*number)),
+                        1 => CellOp::Put(1000, ValueRef::Double(*number as f64)),
+                        2 => CellOp::Put(1000, ValueRef::Boolean(*number < 0)),
+                        3 => CellOp::Put(1000, ValueRef::String(text)),
+                        4 => CellOp::Put(1000, ValueRef::Binary(text.as_bytes())),
+                        5 => CellOp::Put(number % 5000, ValueRef::String(text)),
+                        6 => CellOp::DeleteVersion(*number),
+                        _ => CellOp::DeleteColumn,
+                    };
+                    CellChange { column: &names[usize::from(*name)], op }
+                }).collect();
+                (key, marked.then_some(900), cells)
+            }).collect();
+            let given: Vec<_> = built.iter().map(|(key, marker, cells)| (*key, *marker, &cells[..])).collect();
+            let block = block(&given);
+            let is_simple = |(_, marker, cells): &(i64, Option<i64>, Cells<'_>)| {
+                let puts = cells.iter().all(|cell| matches!(cell.op, CellOp::Put(..)));
+                let twice = cells.windows(2).any(|pair| pair[0].column == pair[1].column);
+                puts && !twice && (marker.is_some() || !cells.is_empty())
+            };
+            let columns = BlockColumns::read(&block, names.iter().map(String::as_str));
+            prop_assert_eq!(columns.is_some(), given.iter().all(is_simple));
+            let Some(columns) = columns else { return Ok(()) };
+            let versions = given.iter().flat_map(|row| row.2).filter_map(|cell| cell.op.version());
+            let markers = given.iter().filter_map(|row| row.1);
+            prop_assert_eq!(columns.oldest(), versions.chain(markers).min().unwrap_or(1000).min(1000));
+            prop_assert_eq!(columns.is_marked(), given.iter().all(|row| row.1.is_some()));
+            for (at, (_, _, cells)) in given.iter().enumerate() {
+                let bytes = |cell: &CellChange<'_>| match cell.op {
+                    CellOp::Put(_, value) => cell.column.len() + value.metered_bytes(),
+                    _ => 0,
+                };
+                let sum = cells.iter().map(bytes).sum::<usize>() as u32;
+                prop_assert_eq!(columns.bytes(at..at + 1), RowBytes { stored_keys: 14, keys: 10, cells: sum });
+                for name in &names {
+                    let column = columns.column(&block, name).expect("read");
+                    let cell = cells.iter().find(|cell| cell.column == name);
+                    let value = cell.and_then(|cell| match cell.op {
+                        CellOp::Put(_, value) => Some(value),
+                        _ => None,
+                    });
+                    prop_assert_eq!((column.value(at), column.bytes(at)), (Ok(value), cell.map_or(0, bytes)));
+                }
+            }
+        }
     }
 }

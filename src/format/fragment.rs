@@ -137,6 +137,24 @@ pub(super) fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder
     }
 }
 
+/// Reads the head of a fragment. Returns also whether the fragment continues the one before.
+#[inline(always)]
+pub(super) fn read_head(reader: &mut Reader<'_>, base: i64) -> Decoded<(FragmentHead, bool)> {
+    let bits = reader.u8()?;
+    if bits & !(HIDES_OLDER | HAS_MARKER) != 0 && bits != CONTINUES {
+        return Err(reader.damage("an unknown head of a fragment"));
+    }
+    let stamp = base.wrapping_add(reader.sv_here()?);
+    let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv_here()?)) };
+    Ok((FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, bits == CONTINUES))
+}
+
+/// Whether this tag stands before a value, and is none of a deletion.
+#[inline(always)]
+pub(super) fn is_put(tag: u8) -> bool {
+    tag > DELETE_VERSION
+}
+
 /// A reader of a fragment.
 #[derive(Clone, Debug)]
 pub struct Fragment<'a> {
@@ -165,18 +183,12 @@ impl<'a> Fragment<'a> {
         self.cells.left()
     }
 
-    /// Reads the head of a fragment that fills `bytes`.
-    #[inline]
+    /// Reads the head of a fragment that fills `bytes`. Compiled once: it has many callers.
+    #[inline(never)]
     pub fn decode(bytes: &'a [u8], base: i64, names: &'a Names) -> Decoded<Self> {
-        let mut reader = Reader::new(bytes);
-        let bits = reader.u8()?;
-        if bits & !(HIDES_OLDER | HAS_MARKER) != 0 && bits != CONTINUES {
-            return Err(reader.damage("an unknown head of a fragment"));
-        }
-        let stamp = base.wrapping_add(reader.sv_here()?);
-        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv_here()?)) };
-        let head = FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp };
-        Ok(Self { head, continues: bits == CONTINUES, names, cells: reader })
+        let mut cells = Reader::new(bytes);
+        let (head, continues) = read_head(&mut cells, base)?;
+        Ok(Self { head, continues, names, cells })
     }
 
     /// The head of the fragment.
@@ -188,18 +200,12 @@ impl<'a> Fragment<'a> {
     /// Column, version and tag of the next cell; its value follows.
     #[inline(always)]
     fn cell_start(&mut self) -> Decoded<Option<(&'a str, i64, u8)>> {
-        self.cell_start_of(Names::get)
-    }
-
-    /// The same; `column` is what stands for the column with a number.
-    #[inline(always)]
-    fn cell_start_of<C>(&mut self, column: impl FnOnce(&'a Names, u32) -> Option<C>) -> Decoded<Option<(C, i64, u8)>> {
         let reader = &mut self.cells;
         if reader.is_empty() {
             return Ok(None);
         }
         let id = reader.uv32_here()?;
-        let column = column(self.names, id).ok_or_else(|| reader.damage("an unknown column number"))?;
+        let column = self.names.get(id).ok_or_else(|| reader.damage("an unknown column number"))?;
         let bits = reader.u8()?;
         let mut version = self.head.stamp;
         if bits & OWN_VERSION != 0 {
@@ -225,15 +231,6 @@ impl<'a> Fragment<'a> {
         Ok(Some(CellChange { column, op }))
     }
 
-    /// The next cell as numbers: its name is not looked up, and its value is skipped.
-    #[inline(always)]
-    pub(super) fn next_numbered(&mut self) -> Decoded<Option<NumberedCell>> {
-        let Some((name, version, tag)) = self.cell_start_of(|_, name| Some(name))? else { return Ok(None) };
-        let place = self.cells.at();
-        let metered = if tag > DELETE_VERSION { wire::pass_here(&mut self.cells, tag)? } else { 0 };
-        Ok(Some(NumberedCell { name, version, tag, is_put: tag > DELETE_VERSION, place, metered }))
-    }
-
     /// The next cell, with its value skipped: a text is not even checked.
     #[inline]
     pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
@@ -242,23 +239,6 @@ impl<'a> Fragment<'a> {
         let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(StoredCell { column, version, tag, metered, value }))
     }
-}
-
-/// A cell with an unread name and value.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NumberedCell {
-    /// The number of its column in the container's names.
-    pub(super) name: u32,
-    /// Its version (ms).
-    pub(super) version: i64,
-    /// The tag of its value.
-    pub(super) tag: u8,
-    /// Whether it is a put, not a deletion.
-    pub(super) is_put: bool,
-    /// The place of its value in the fragment.
-    pub(super) place: usize,
-    /// The bytes of its value as units count them.
-    pub(super) metered: usize,
 }
 
 /// A cell with an unread value.

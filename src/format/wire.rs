@@ -97,19 +97,11 @@ impl<'a> Reader<'a> {
 
     /// Passes an unsigned varint over.
     #[inline(always)]
-    fn skip_uv(&mut self) -> Decoded<()> {
-        let last = self.at + MOST_UV - 1;
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if byte < 0x80 && (self.at < last || byte <= 1) {
-                self.at += 1;
-                return Ok(());
-            }
-            if self.at >= last {
-                break;
-            }
-            self.at += 1;
+    pub(super) fn skip_uv(&mut self) -> Decoded<()> {
+        if self.u8()? >= 0x80 {
+            self.at = skip_long_uv(self.bytes, self.at)?;
         }
-        Err(self.damage("a number has more than 64 bits"))
+        Ok(())
     }
 
     fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
@@ -123,6 +115,15 @@ impl<'a> Reader<'a> {
         let byte = *self.bytes.get(self.at).ok_or(self.damage("the bytes end too early"))?;
         self.at += 1;
         Ok(byte)
+    }
+
+    /// Two bytes.
+    #[inline(always)]
+    pub(super) fn pair(&mut self) -> Decoded<[u8; 2]> {
+        let next = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk());
+        let pair = *next.ok_or(self.damage("the bytes end too early"))?;
+        self.at += pair.len();
+        Ok(pair)
     }
 
     /// Four bytes, unsigned.
@@ -239,6 +240,15 @@ fn long_uv(bytes: &[u8], mut at: usize, first: u8) -> Decoded<(u64, usize)> {
         }
     }
     Err(Damage { what: "a number has more than 64 bits", at })
+}
+
+/// The place behind the varint whose first byte was read.
+fn skip_long_uv(bytes: &[u8], at: usize) -> Decoded<usize> {
+    let rest = bytes.get(at..).unwrap_or_default().iter().take(MOST_UV - 1);
+    match rest.enumerate().find(|(_, byte)| **byte < 0x80) {
+        Some((more, &byte)) if more < MOST_UV - 2 || byte <= 1 => Ok(at + more + 1),
+        _ => Err(Damage { what: "a number has more than 64 bits", at }),
+    }
 }
 
 /// Appends an unsigned varint.

@@ -152,7 +152,16 @@ pub(super) fn column_length(key: &[u8]) -> Option<usize> {
 
 /// The bytes that units count for the values of an encoded key. `None` if the bytes are no key.
 #[must_use]
-pub fn key_bytes(mut key: &[u8]) -> Option<usize> {
+#[inline(always)]
+pub fn key_bytes(key: &[u8]) -> Option<usize> {
+    // Most keys are one number.
+    match key {
+        [INTEGER, value @ ..] if value.len() == size_of::<i64>() => Some(value.len()),
+        _ => bytes_of_columns(key),
+    }
+}
+
+fn bytes_of_columns(mut key: &[u8]) -> Option<usize> {
     let mut bytes = 0;
     while !key.is_empty() {
         let (column, rest) = key.split_at_checked(column_length(key)?)?;

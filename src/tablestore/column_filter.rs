@@ -62,7 +62,7 @@ impl Judgement {
                 let seen = !deciding.chooses || selection.names(name);
                 if seen { rows.columns.column(rows.block, name) } else { None }
             };
-            self.passing = filter.judge(rows.columns.len(), &column);
+            self.passing = filter.judge(rows.columns.rows(), &column);
             self.block = Some(rows.id);
         }
         &self.passing

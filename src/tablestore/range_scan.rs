@@ -5,13 +5,13 @@ use super::row_reader::RowReader;
 use super::throttle::{Partition, Throttle};
 use crate::engine::{BlockRows, RowView, TreeId};
 use crate::error::{Error, Result};
-use crate::format::block_columns::ColumnValues;
+use crate::format::block_columns::{ColumnValues, RowBytes};
 use crate::model::capacity::units;
 use crate::model::{Consumed, KeyReader, RowSink, limits};
 
-/// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: reading columns
-/// costs about as much as looking at the rows of a block once.
-const LOOKED_AT: usize = 16;
+/// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: where it drops few,
+/// columns only cost time.
+const LOOKED_AT: usize = 8;
 
 /// Whether a range scan goes on.
 pub(super) enum ScanStep {
@@ -130,24 +130,39 @@ impl<'a, 's> RangeScan<'a, 's> {
         let Some((selection, filter)) = self.reader.decides(rows.columns) else { return 0 };
         let mut judgement = std::mem::take(&mut self.judgement);
         let passing = judgement.of(rows, deciding, selection, filter);
-        let (chosen, names) = (chosen(rows, deciding, selection), self.reader.name_bytes());
-        let mut passed = 0;
-        for place in rows.places() {
-            let bytes = rows.columns.bytes(place);
-            let (key, cells) = (names + bytes.key as usize, bytes.cells as usize);
-            let ends = self.is_over() || self.is_full() || self.left().is_some_and(|left| key + cells > left);
-            if ends || passing.get(place).is_none_or(|passes| *passes) {
-                break;
-            }
-            self.count_visited(rows.key_bytes(place), cells);
-            self.scanned += 1;
-            self.scanned_bytes += key + cells;
-            let selected = |chosen: &Vec<_>| chosen.iter().map(|column: &ColumnValues<'_>| column.bytes(place)).sum();
-            self.selected += key + chosen.as_ref().map_or(cells, selected);
-            passed += 1;
+        let is_dropped = |place: &usize| passing.get(*place) == Some(&false);
+        let mut count = rows.places().take_while(is_dropped).count();
+        while count > 0 && !self.takes(rows, count) {
+            count -= 1;
+        }
+        if count > 0 {
+            let places = rows.first(count);
+            let RowBytes { stored_keys, keys, cells } = rows.columns.bytes(places.clone());
+            let (keys, cells) = (self.reader.name_bytes() * count + keys as usize, cells as usize);
+            self.visited += count;
+            self.visited_bytes += stored_keys as usize + cells;
+            self.scanned += count;
+            self.scanned_bytes += keys + cells;
+            let selected = |column: &ColumnValues<'_>| places.clone().map(|place| column.bytes(place)).sum::<usize>();
+            let chosen = chosen(rows, deciding, selection);
+            self.selected += keys + chosen.map_or(cells, |columns| columns.iter().map(selected).sum());
         }
         self.judgement = judgement;
-        passed
+        count
+    }
+
+    /// Whether the call takes the first so many of these rows, at least one, if none of them is returned.
+    fn takes(&self, rows: &BlockRows<'_>, count: usize) -> bool {
+        let before = count - 1;
+        let last = rows.columns.bytes(rows.first(before));
+        let all = rows.columns.bytes(rows.first(count));
+        let scanned = self.reader.name_bytes() * count + (all.keys + all.cells) as usize;
+        let is_first = self.scanned + before == 0;
+        self.visited + before < limits::RANGE_VISITED_ROWS
+            && self.visited_bytes + ((last.stored_keys + last.cells) as usize) < limits::RANGE_VISITED_BYTES
+            && self.scanned + before < limits::RANGE_ROWS
+            && !self.is_full()
+            && (is_first || self.scanned_bytes + scanned <= limits::RANGE_BYTES)
     }
 
     /// The cost (C1), after taking the units of each partition key value.

@@ -89,9 +89,11 @@ fn compare<C: FilterColumn>(
         _ => filter.pass_if_missing,
     };
     let Some(column) = column else { return vec![missing; rows] };
+    let (with, orders) = (filter.value.filter(|_| filter.comparator.compares()), filter.comparator.orders());
+    let there = filter.comparator == Comparator::Exist;
     let judge = |row| match column.value(row) {
         Ok(None) => missing,
-        Ok(Some(value)) => filter.compare(value),
+        Ok(Some(value)) => with.map_or(there, |with| orders.has(value, with)),
         Err(Unreadable) => {
             unreadable.push(row);
             true

@@ -5,7 +5,6 @@ use super::{ColumnFilter, Comparator, Filter};
 use crate::error::{Error, Result};
 use crate::model::{CellRef, TableSchema, ValueRef, limits};
 use std::cell::Cell;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A checked filter, ready to be applied to rows.
@@ -237,28 +236,11 @@ impl<'r> Row<'r> {
 
 impl ColumnFilter<'_> {
     /// Whether the comparison holds for a value. Values of different types never match.
-    #[inline]
     pub(super) fn compare(&self, value: ValueRef<'_>) -> bool {
-        if self.comparator == Comparator::Exist {
-            return true;
+        match self.value {
+            _ if self.comparator == Comparator::Exist => true,
+            Some(with) => self.comparator.orders().has(value, with),
+            None => false,
         }
-        let Some(with) = self.value else { return false };
-        let order = match (value, with) {
-            (ValueRef::Integer(a), ValueRef::Integer(b)) => Some(a.cmp(&b)),
-            (ValueRef::Double(a), ValueRef::Double(b)) => a.partial_cmp(&b),
-            (ValueRef::Boolean(a), ValueRef::Boolean(b)) => Some(a.cmp(&b)),
-            (ValueRef::String(a), ValueRef::String(b)) => Some(a.cmp(b)),
-            (ValueRef::Binary(a), ValueRef::Binary(b)) => Some(a.cmp(b)),
-            _ => None,
-        };
-        order.is_some_and(|order| match self.comparator {
-            Comparator::Equal => order == Ordering::Equal,
-            Comparator::NotEqual => order != Ordering::Equal,
-            Comparator::GreaterThan => order == Ordering::Greater,
-            Comparator::GreaterEqual => order != Ordering::Less,
-            Comparator::LessThan => order == Ordering::Less,
-            Comparator::LessEqual => order != Ordering::Greater,
-            Comparator::Exist | Comparator::NotExist => false,
-        })
     }
 }

@@ -47,10 +47,43 @@ impl Comparator {
         Self::NotExist,
     ];
 
+    /// The orders of a value to the given one that pass.
+    fn orders(self) -> Orders {
+        Orders(match self {
+            Self::Equal => 0b010,
+            Self::NotEqual => 0b101,
+            Self::GreaterThan => 0b100,
+            Self::GreaterEqual => 0b110,
+            Self::LessThan => 0b001,
+            Self::LessEqual => 0b011,
+            Self::Exist | Self::NotExist => 0,
+        })
+    }
+
     /// Whether it needs a value to compare with.
     #[must_use]
     pub fn compares(self) -> bool {
         !matches!(self, Self::Exist | Self::NotExist)
+    }
+}
+
+/// Orders: bit 0 stands for less, 1 for equal, 2 for greater.
+#[derive(Clone, Copy)]
+struct Orders(u8);
+
+impl Orders {
+    /// Whether the order of two values is one of these. Values of different types have none.
+    #[inline(always)]
+    fn has(self, value: ValueRef<'_>, with: ValueRef<'_>) -> bool {
+        let order = match (value, with) {
+            (ValueRef::Integer(a), ValueRef::Integer(b)) => Some(a.cmp(&b)),
+            (ValueRef::Double(a), ValueRef::Double(b)) => a.partial_cmp(&b),
+            (ValueRef::Boolean(a), ValueRef::Boolean(b)) => Some(a.cmp(&b)),
+            (ValueRef::String(a), ValueRef::String(b)) => Some(a.cmp(b)),
+            (ValueRef::Binary(a), ValueRef::Binary(b)) => Some(a.cmp(b)),
+            _ => None,
+        };
+        order.is_some_and(|order| self.0 >> (order as i8 + 1) & 1 == 1)
     }
 }
 
