@@ -1,8 +1,8 @@
 //! Passes rows over in a walk: a filter decides them by the columns of their block, before they are put together.
 //!
 //! This can be done for rows that lie in one source alone, in a block of simple rows (see `format/block_columns.rs`) which a snapshot
-//! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: the columns of a block cost
-//! about as much as a visit of one row in forty.
+//! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: reading the columns
+//! of a block costs about as much as visiting a fortieth of its rows.
 
 use super::cache::BlockCache;
 use super::keys::{Bounds, Direction};
@@ -57,7 +57,7 @@ pub trait BlockFilter {
     fn pass(&self, rows: &BlockRows<'_>) -> usize;
 }
 
-/// The filter of a block is asked first for at least this part of its rows: one in so many.
+/// The filter is asked first about a block only if the stretch has one in so many of the block's rows, or more.
 const LEAST_PART: usize = 32;
 
 /// The filter of a step of a walk.

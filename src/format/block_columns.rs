@@ -28,7 +28,7 @@ fn place_of(raw: &[u8], place: usize, tag: u8) -> u32 {
     small.map_or((place as u32) << TAG_BITS | u32::from(tag), |small| (small << TAG_BITS).cast_unsigned() | HERE)
 }
 
-/// The integer at a place, if it takes at most four bytes, and so has [`TAG_BITS`] bits to spare.
+/// The integer at a place, if it takes at most four bytes, and so has [`TAG_BITS`] bits to spare. `None` too at the end of the payload.
 #[inline(always)]
 fn small_integer(raw: &[u8], place: usize) -> Option<i32> {
     let bytes = u32::from_le_bytes(*raw.get(place..)?.first_chunk()?);
@@ -90,8 +90,8 @@ struct Expected {
     wanted: Option<usize>,
 }
 
-/// The cells of a row, which most next rows have too: these are passed over without a look at their names. A row with versions of
-/// its own or with many columns has none.
+/// The cells of a row, which most next rows have too: these are passed over without a look at their names. It has none after
+/// a row without cells, with versions of its own, or with a column whose number in the block takes two bytes.
 #[derive(Default)]
 struct Layout {
     cells: Vec<Expected>,
