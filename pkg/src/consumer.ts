@@ -448,7 +448,10 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
       this.signal?.removeEventListener("abort", this.abort);
       if (!this.control.signal.aborted) this.control.abort(BROKEN);
       this.wake();
-      this.listening?.control.abort();
+      // First it is nobody's, so that its end is no failure of the consumer.
+      const { listening } = this;
+      this.listening = undefined;
+      listening?.control.abort();
       await this.beginning?.catch(() => {});
       await this.looking?.catch(() => {});
       // A write that fails leaves the rest to the heartbeat that does not come.
