@@ -40,6 +40,7 @@ const MANY = 32;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
+
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
   private readonly frame = new FrameWriter();

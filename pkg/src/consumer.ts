@@ -437,7 +437,8 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
     awaitRecords(this.client, open, { signal: listening.control.signal }).then(heard, (error: unknown) => {
       // Who reads is told of places that have expired, and reads from the next leader.
       const isKnown = ["OTSTrimmedDataAccess", "OTSObjectNotExist", "LeaderChanged"].some((code) => hasCode(error, code));
-      if (!isKnown && this.listening === listening) this.failed ??= error;
+      // Nor is its own end a failure.
+      if (!isKnown && !listening.control.signal.aborted) this.failed ??= error;
       heard();
     });
   }
@@ -448,10 +449,7 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
       this.signal?.removeEventListener("abort", this.abort);
       if (!this.control.signal.aborted) this.control.abort(BROKEN);
       this.wake();
-      // First it is nobody's, so that its end is no failure of the consumer.
-      const { listening } = this;
-      this.listening = undefined;
-      listening?.control.abort();
+      this.listening?.control.abort();
       await this.beginning?.catch(() => {});
       await this.looking?.catch(() => {});
       // A write that fails leaves the rest to the heartbeat that does not come.
