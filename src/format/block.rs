@@ -110,10 +110,8 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
-        let key = self.key(index)?;
-        let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);
-        let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
-        Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
+        let (key, seqno, fragment) = self.entry_in_place(index)?;
+        Some(Entry { key, seqno, fragment: fragment.rest() })
     }
 
     /// Key and seqno of the entry with this index, and a reader of its fragment that keeps its place in the payload.

@@ -155,12 +155,12 @@ impl BlockColumns {
                     *place = place_of(raw, at, tag);
                 }
             };
-            if let Some(cells) = layout.pass(reader.clone(), &mut found) {
-                sum.cells += cells;
+            let cells = if let Some(cells) = layout.pass(reader.clone(), &mut found) {
+                cells
             } else {
                 layout.cells.clear();
                 layout.letters = 0;
-                let (mut last, mut is_layout) = (None, true);
+                let (mut cells, mut last, mut is_layout) = (0u32, None, true);
                 while !reader.is_empty() {
                     let name = reader.uv32().ok()?;
                     let bits = reader.u8().ok()?;
@@ -177,7 +177,7 @@ impl BlockColumns {
                         found(column, reader.at(), tag);
                     }
                     let metered = wire::pass(&mut reader, tag).ok()? as u32;
-                    sum.cells += letters + metered;
+                    cells = cells.checked_add(letters + metered)?;
                     layout.letters += letters;
                     let same =
                         if matches!(tag, tags::FALSE | tags::TRUE) { !(tags::FALSE ^ tags::TRUE) } else { u8::MAX };
@@ -190,7 +190,9 @@ impl BlockColumns {
                 if !is_layout {
                     layout.cells.clear();
                 }
-            }
+                cells
+            };
+            sum.cells = sum.cells.checked_add(cells)?;
             let key = key.get(TREE_BYTES..)?;
             sum.stored_keys += key.len() as u32;
             sum.keys += key_bytes(key)? as u32;

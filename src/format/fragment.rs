@@ -236,7 +236,7 @@ impl<'a> Fragment<'a> {
     pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
         let Some((column, version, tag)) = self.cell_start()? else { return Ok(None) };
         let value = self.cells.clone();
-        let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
+        let metered = if is_put(tag) { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(StoredCell { column, version, tag, metered, value }))
     }
 }
@@ -257,7 +257,7 @@ impl<'a> StoredCell<'a> {
     /// Whether it is a put, not a deletion.
     #[must_use]
     pub fn is_put(&self) -> bool {
-        self.tag > DELETE_VERSION
+        is_put(self.tag)
     }
 
     /// Whether it deletes a single version.

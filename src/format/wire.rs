@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
 
     /// Passes an unsigned varint over.
     #[inline(always)]
-    pub(super) fn skip_uv(&mut self) -> Decoded<()> {
+    fn skip_uv(&mut self) -> Decoded<()> {
         if self.u8()? >= 0x80 {
             self.at = skip_long_uv(self.bytes, self.at)?;
         }

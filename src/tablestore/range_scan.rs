@@ -151,18 +151,18 @@ impl<'a, 's> RangeScan<'a, 's> {
         count
     }
 
-    /// Whether the call takes the first so many of these rows, at least one, if none of them is returned.
+    /// Whether the call takes the first so many of these rows, at least one, if none of them is returned. They are not its first:
+    /// it has looked at some.
     fn takes(&self, rows: &BlockRows<'_>, count: usize) -> bool {
         let before = count - 1;
         let last = rows.columns.bytes(rows.first(before));
         let all = rows.columns.bytes(rows.first(count));
         let scanned = self.reader.name_bytes() * count + (all.keys + all.cells) as usize;
-        let is_first = self.scanned + before == 0;
         self.visited + before < limits::RANGE_VISITED_ROWS
             && self.visited_bytes + ((last.stored_keys + last.cells) as usize) < limits::RANGE_VISITED_BYTES
             && self.scanned + before < limits::RANGE_ROWS
             && !self.is_full()
-            && (is_first || self.scanned_bytes + scanned <= limits::RANGE_BYTES)
+            && self.scanned_bytes + scanned <= limits::RANGE_BYTES
     }
 
     /// The cost (C1), after taking the units of each partition key value.

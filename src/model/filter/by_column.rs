@@ -89,11 +89,10 @@ fn compare<C: FilterColumn>(
         _ => filter.pass_if_missing,
     };
     let Some(column) = column else { return vec![missing; rows] };
-    let (with, orders) = (filter.value.filter(|_| filter.comparator.compares()), filter.comparator.orders());
-    let there = filter.comparator == Comparator::Exist;
+    let comparison = filter.comparison();
     let judge = |row| match column.value(row) {
         Ok(None) => missing,
-        Ok(Some(value)) => with.map_or(there, |with| orders.has(value, with)),
+        Ok(Some(value)) => comparison.holds(value),
         Err(Unreadable) => {
             unreadable.push(row);
             true

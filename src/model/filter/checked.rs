@@ -1,7 +1,7 @@
 //! Checked filters, which judge rows.
 
 use super::transfer::Rule;
-use super::{ColumnFilter, Comparator, Filter};
+use super::{ColumnFilter, Comparator, Comparison, Filter};
 use crate::error::{Error, Result};
 use crate::model::{CellRef, TableSchema, ValueRef, limits};
 use std::cell::Cell;
@@ -237,10 +237,13 @@ impl<'r> Row<'r> {
 impl ColumnFilter<'_> {
     /// Whether the comparison holds for a value. Values of different types never match.
     pub(super) fn compare(&self, value: ValueRef<'_>) -> bool {
-        match self.value {
-            _ if self.comparator == Comparator::Exist => true,
-            Some(with) => self.comparator.orders().has(value, with),
-            None => false,
-        }
+        self.comparison().holds(value)
+    }
+
+    /// The comparison.
+    pub(super) fn comparison(&self) -> Comparison<'_> {
+        let Self { comparator, value, .. } = self;
+        let with = value.filter(|_| comparator.compares());
+        Comparison { with, orders: comparator.orders(), any: *comparator == Comparator::Exist }
     }
 }

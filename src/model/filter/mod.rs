@@ -47,9 +47,9 @@ impl Comparator {
         Self::NotExist,
     ];
 
-    /// The orders of a value to the given one that pass.
-    fn orders(self) -> Orders {
-        Orders(match self {
+    /// The orders of a value to the given one that pass: bit 0 stands for less, 1 for equal, 2 for greater.
+    fn orders(self) -> u8 {
+        match self {
             Self::Equal => 0b010,
             Self::NotEqual => 0b101,
             Self::GreaterThan => 0b100,
@@ -57,7 +57,7 @@ impl Comparator {
             Self::LessThan => 0b001,
             Self::LessEqual => 0b011,
             Self::Exist | Self::NotExist => 0,
-        })
+        }
     }
 
     /// Whether it needs a value to compare with.
@@ -67,14 +67,22 @@ impl Comparator {
     }
 }
 
-/// Orders: bit 0 stands for less, 1 for equal, 2 for greater.
+/// A comparison, ready for many values.
 #[derive(Clone, Copy)]
-struct Orders(u8);
+struct Comparison<'f> {
+    /// The value to compare with, if it matters.
+    with: Option<ValueRef<'f>>,
+    /// The [`Comparator::orders`] that pass.
+    orders: u8,
+    /// Whether any value passes where none matters.
+    any: bool,
+}
 
-impl Orders {
-    /// Whether the order of two values is one of these. Values of different types have none.
+impl Comparison<'_> {
+    /// Whether it holds for a value. Values of different types never match.
     #[inline(always)]
-    fn has(self, value: ValueRef<'_>, with: ValueRef<'_>) -> bool {
+    fn holds(self, value: ValueRef<'_>) -> bool {
+        let Some(with) = self.with else { return self.any };
         let order = match (value, with) {
             (ValueRef::Integer(a), ValueRef::Integer(b)) => Some(a.cmp(&b)),
             (ValueRef::Double(a), ValueRef::Double(b)) => a.partial_cmp(&b),
@@ -83,7 +91,7 @@ impl Orders {
             (ValueRef::Binary(a), ValueRef::Binary(b)) => Some(a.cmp(b)),
             _ => None,
         };
-        order.is_some_and(|order| self.0 >> (order as i8 + 1) & 1 == 1)
+        order.is_some_and(|order| self.orders >> (order as i8 + 1) & 1 == 1)
     }
 }
 
