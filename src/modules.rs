@@ -31,6 +31,8 @@ pub enum Module {
     Batches,
     /// Starting and ending local transactions.
     Transactions,
+    /// Loading sorted rows in great numbers.
+    Loads,
     /// Storage in files of the host, and the log of IndexedDB in files.
     Files,
     /// Storage in memory, salvage, damaged indexes, full origins, and administration that most pages never ask for.
@@ -51,6 +53,7 @@ impl Module {
             Self::Access => "access",
             Self::Batches => "batches",
             Self::Transactions => "transactions",
+            Self::Loads => "loads",
             Self::Files => "files",
             Self::Occasional => "occasional",
         }

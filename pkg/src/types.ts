@@ -42,6 +42,8 @@ export interface WasmModules {
   readonly batches?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_transactions.wasm`: starts and ends local transactions. */
   readonly transactions?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_loads.wasm`: puts many sorted rows into segments at once. Without it they are written as others are. */
+  readonly loads?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_files.wasm`: storage in files, and the log of IndexedDB in files. */
   readonly files?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */

@@ -19,6 +19,7 @@ declare module "virtual:wasm" {
   export const compaction: string;
   export const dense: string;
   export const files: string;
+  export const loads: string;
   export const transactions: string;
   export const occasional: string;
   export const rules: string;

@@ -83,6 +83,7 @@ impl<S: Storage> BulkLoader<S> {
     ///
     /// # Errors
     /// As for [`BulkLoader::push`].
+    #[inline(never)]
     pub fn push_beside(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>) -> Result<()> {
         debug_assert_eq!(self.load.beside_tree.get(), Some(tree), "its number was not taken");
         let mut beside = self.load.beside.borrow_mut();
@@ -176,6 +177,7 @@ impl<S: Storage> BulkLoader<S> {
 }
 
 impl<S: Storage> Drop for BulkLoader<S> {
+    #[inline(never)]
     fn drop(&mut self) {
         if !self.is_asked() {
             self.engine.give_up(&self.load);
@@ -234,7 +236,9 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Takes the load's seqno, and queues its commit.
+    /// Takes the load's seqno, and queues its commit. A gate of [`Module::Loads`](crate::modules::Module::Loads): who began the
+    /// load has loaded it.
+    #[inline(never)]
     fn ask(&self, load: &Rc<BulkLoad>) {
         if load.seqno.get().is_some() {
             return;
@@ -406,7 +410,8 @@ impl<S: Storage> Engine<S> {
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// The load never took effect.
+    /// The load never took effect. A gate of [`Module::Loads`](crate::modules::Module::Loads).
+    #[inline(never)]
     fn give_up(&self, load: &Rc<BulkLoad>) {
         self.loads.forget(load);
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));

@@ -200,6 +200,11 @@ impl<S: Storage> Engine<S> {
         self.env.sleep(ms)
     }
 
+    /// Whether the code of a module is there.
+    pub(crate) fn has(&self, module: Module) -> bool {
+        self.env.has(module)
+    }
+
     /// Loads the code of a module, unless it is there.
     ///
     /// # Errors

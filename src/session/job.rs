@@ -74,19 +74,28 @@ impl<S: Storage> Job<S> {
             self.pass();
             return None;
         }
-        if let Some(module) = self.needed_module().filter(|module| !self.shared.env.has(*module)) {
+        if let Some(module) = self.missing_module() {
             self.wait_for(module);
             return None;
         }
         request.map_err(|refusal| self.refuse(&refusal)).ok()
     }
 
-    /// The code beside the core that the request needs.
-    fn needed_module(&self) -> Option<Module> {
-        match self.head.op {
-            op::AZURE => Some(Module::Azure),
-            _ => self.frame.has_rule().then_some(Module::Rules),
-        }
+    /// The code beside the core that the request needs, and that is not there.
+    fn missing_module(&self) -> Option<Module> {
+        let rules = self.frame.has_rule().then_some(Module::Rules);
+        let needed = match self.head.op {
+            op::AZURE => [Some(Module::Azure), None],
+            // Without it, rows are written the normal way.
+            op::PUT_ROWS if !self.is_in_vain(Module::Loads) => [rules, Some(Module::Loads)],
+            _ => [rules, None],
+        };
+        needed.into_iter().flatten().find(|module| !self.shared.env.has(*module))
+    }
+
+    /// Whether the request has waited for a module that could not be loaded.
+    fn is_in_vain(&self, module: Module) -> bool {
+        self.shared.missing.borrow().as_ref().is_some_and(|(missing, _)| *missing == module)
     }
 
     /// A module is not loaded yet: the session stops here until it is.

@@ -80,7 +80,7 @@ struct Shared<S: Storage> {
     ended: Cell<bool>,
     /// The module that held frames wait for, while it is being loaded. The session is not in the line of those that hold frames.
     loading: Cell<Option<Module>>,
-    /// The module that could not be loaded, and why, while the requests that need it are refused.
+    /// The module that could not be loaded, and why, while the requests that need it are refused or do without it.
     missing: RefCell<Option<(Module, Error)>>,
     /// Waiters for the start of some held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,

@@ -15,10 +15,13 @@ use super::request::{Mutation, ReturnContent, RowWrite};
 use super::stream::{Stream, StreamLoad};
 use super::table::Table;
 use crate::engine::{BulkLoader, Origin};
+use crate::env::LocalFuture;
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
+use crate::modules::Module;
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
 /// A load begins with at least this many rows, or rows of this many bytes.
@@ -113,19 +116,13 @@ impl<S: Storage> Instance<S> {
         let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
         number(&mut rows);
         // Some may have been written already, if the client asks again.
-        let loaded = if self.answers.knows(origin) { None } else { self.load_rows(loader, &rows, origin, now) };
-        match loaded {
-            Some((load, refused)) => {
-                let (taken, before) = (rows.len(), loader.asked());
+        let may_load = self.engine.has(Module::Loads) && !self.answers.knows(origin);
+        match may_load.then(|| self.load_rows(loader, &rows, origin, now)).flatten() {
+            Some(taken) => {
                 // The rows are taken: waiting for room must not hold them a second time.
                 drop(rows);
                 drop(writes);
-                load.rows.room().await;
-                // Others may have loads stored often; only a few loads are held in memory.
-                for load in before {
-                    let _ = load.rows.stored().await;
-                }
-                PutRows::Taken { load: load.rows.number(), bytes: load.rows.bytes(), rows: taken, refused }
+                taken.await
             }
             None => {
                 let begun = self.begin_each(None, &rows, origin).await;
@@ -152,26 +149,59 @@ impl<S: Storage> Instance<S> {
     /// Stores the rows so far: all rows of each load, or none. Later operations on the rows come after it. A caller that
     /// asks again gets the same result, without the units reported before.
     pub async fn store_rows(&self, loader: &Loader<S>) -> StoreRows {
-        let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
-        if let Some(last) = loader.loads.borrow().last() {
-            last.rows.ask();
+        if loader.is_empty() {
+            return StoreRows { consumed: Consumed::default(), until: self.engine.last_load(), failed: Vec::new() };
         }
-        for load in loader.asked() {
-            let done = load.rows.stored().await;
-            let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
-            // Another caller has asked too and was answered first.
-            let Some(place) = place else { continue };
-            loader.loads.borrow_mut().remove(place);
-            match done {
-                Ok(()) => consumed = consumed + load.consumed.get(),
-                Err(error) => loader.failed.borrow_mut().push((load.rows.number(), error)),
+        self.store_loads(loader).await
+    }
+
+    /// Stores rows that were taken. A gate of [`Module::Loads`].
+    #[inline(never)]
+    fn store_loads<'a>(&'a self, loader: &'a Loader<S>) -> Pin<Box<dyn Future<Output = StoreRows> + 'a>> {
+        Box::pin(async move {
+            let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
+            if let Some(last) = loader.loads.borrow().last() {
+                last.rows.ask();
             }
-        }
-        StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
+            for load in loader.asked() {
+                let done = load.rows.stored().await;
+                let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
+                // Another caller has asked too and was answered first.
+                let Some(place) = place else { continue };
+                loader.loads.borrow_mut().remove(place);
+                match done {
+                    Ok(()) => consumed = consumed + load.consumed.get(),
+                    Err(error) => loader.failed.borrow_mut().push((load.rows.number(), error)),
+                }
+            }
+            StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
+        })
+    }
+
+    /// Takes rows into a load; the future waits until the caller may send more. `None` if they cannot be loaded; then it
+    /// has no effect. A gate of [`Module::Loads`].
+    #[inline(never)]
+    fn load_rows(
+        &self,
+        loader: &Loader<S>,
+        rows: &[PreparedRow<'_, '_>],
+        origin: Option<Origin>,
+        now: i64,
+    ) -> Option<LocalFuture<PutRows>> {
+        let (load, refused) = self.take_rows(loader, rows, origin, now)?;
+        let (taken, before) = (rows.len(), loader.asked());
+        Some(Box::pin(async move {
+            load.rows.room().await;
+            // Others may have loads stored often; only a few loads are held in memory.
+            for load in before {
+                let _ = load.rows.stored().await;
+            }
+            PutRows::Taken { load: load.rows.number(), bytes: load.rows.bytes(), rows: taken, refused }
+        }))
     }
 
     /// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
-    fn load_rows(
+    fn take_rows(
         &self,
         loader: &Loader<S>,
         rows: &[PreparedRow<'_, '_>],

@@ -131,6 +131,61 @@ fn r7_requests_keep_their_order_while_the_code_of_transactions_is_loaded() {
     }
 }
 
+/// R2: rows in great numbers wait for the code that loads them, and requests behind them do. Where it cannot be had, the
+/// rows are written as others are.
+#[test]
+fn r2_rows_in_great_numbers_are_stored_with_and_without_the_code_that_loads_them() {
+    for offline in [false, true] {
+        let world = World::without(&[Module::Loads]);
+        world.store.env.set_offline(offline);
+        let session = world.session(1);
+        let rows: Vec<_> = (10..400).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
+        let requests = frame(|out| {
+            out.row_write(1, &put("t", id(1), &[cell("a", int(1))]));
+            out.put_rows(3, 1, &rows);
+            out.get_row(2, &get_row(10));
+            out.store_rows(5, 1);
+            out.get_row(4, &get_row(399));
+        });
+        assert_eq!(submit(&session, requests), Vec::<String>::new());
+        // Rows of a load are there when it is stored.
+        let early = if offline { "Some(1)" } else { "None" };
+        assert_eq!(world.later(), ["1: done", &format!("2: {early}"), "3: done", "4: Some(1)", "5: done"]);
+        assert_eq!(world.store.ids(), [1].into_iter().chain(10..400).collect::<Vec<_>>(), "offline: {offline}");
+        // The next ones ask for the code again.
+        world.store.env.set_offline(false);
+        let rows: Vec<_> = (400..800).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
+        submit(&session, frame(|out| out.put_rows(7, 2, &rows)));
+        world.later();
+        assert_eq!(world.store.ids().len(), 391, "they are in a load");
+        submit(&session, frame(|out| out.store_rows(9, 2)));
+        assert_eq!(world.later(), ["9: done"]);
+        assert_eq!(world.store.ids().len(), 791);
+    }
+}
+
+/// R2, R8: of rows in great numbers, one has a condition with a rule. Each code is waited for, and only the rule is refused
+/// without its own.
+#[test]
+fn r2_r8_rows_in_great_numbers_with_a_rule_wait_for_the_code_of_both() {
+    for offline in [false, true] {
+        let world = World::without(&[Module::Loads, Module::Rules]);
+        world.store.env.set_offline(offline);
+        let session = world.session(1);
+        let mut rows: Vec<_> = (10..400).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
+        rows[5].column_condition = matching().options.filter.map(Box::new);
+        let requests = frame(|out| {
+            out.put_rows(3, 1, &rows);
+            out.put_rows(5, 1, &rows[6..]);
+            out.store_rows(7, 1);
+        });
+        assert_eq!(submit(&session, requests), Vec::<String>::new());
+        let with_rule = if offline { "Unavailable" } else { "done" };
+        assert_eq!(world.later(), [&format!("3: {with_rule}"), "5: done", "7: done"]);
+        assert_eq!(world.store.ids(), (if offline { 16 } else { 10 }..400).collect::<Vec<_>>());
+    }
+}
+
 /// A host that cannot load the code refuses what needs it, by name, and nothing else.
 #[test]
 fn r8_a_rule_whose_code_cannot_be_loaded_is_refused_alone() {

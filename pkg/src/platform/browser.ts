@@ -17,6 +17,7 @@ export const platform: Platform = {
     access: () => new URL("./tabstore_access.wasm", import.meta.url),
     batches: () => new URL("./tabstore_batches.wasm", import.meta.url),
     transactions: () => new URL("./tabstore_transactions.wasm", import.meta.url),
+    loads: () => new URL("./tabstore_loads.wasm", import.meta.url),
     files: () => new URL("./tabstore_files.wasm", import.meta.url),
     occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
   },

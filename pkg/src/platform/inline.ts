@@ -1,7 +1,7 @@
 /** The entry `tabstore/inline`: one file contains the worker and the WebAssembly module. */
 
 import workerSource from "virtual:worker";
-import wasm, { access, answers, azure, batches, compaction, dense, files, occasional, rules, streams, transactions } from "virtual:wasm";
+import wasm, { access, answers, azure, batches, compaction, dense, files, loads, occasional, rules, streams, transactions } from "virtual:wasm";
 import * as thread from "../host/thread.js";
 import type { DefaultSource } from "../loader.js";
 import type { Platform } from "./platform.js";
@@ -46,7 +46,7 @@ function startWorker(): Worker {
 /** See {@link Platform}. */
 export const platform: Platform = {
   wasm: embedded(wasm),
-  modules: { compaction: embedded(compaction), dense: embedded(dense), rules: embedded(rules), answers: embedded(answers), streams: embedded(streams), azure: embedded(azure), access: embedded(access), batches: embedded(batches), transactions: embedded(transactions), files: embedded(files), occasional: embedded(occasional) },
+  modules: { compaction: embedded(compaction), dense: embedded(dense), rules: embedded(rules), answers: embedded(answers), streams: embedded(streams), azure: embedded(azure), access: embedded(access), batches: embedded(batches), transactions: embedded(transactions), loads: embedded(loads), files: embedded(files), occasional: embedded(occasional) },
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;
   },

@@ -18,6 +18,7 @@ export const platform: Platform = {
     access: () => readFile(new URL("./tabstore_access.wasm", import.meta.url)),
     batches: () => readFile(new URL("./tabstore_batches.wasm", import.meta.url)),
     transactions: () => readFile(new URL("./tabstore_transactions.wasm", import.meta.url)),
+    loads: () => readFile(new URL("./tabstore_loads.wasm", import.meta.url)),
     files: () => readFile(new URL("./tabstore_files.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },

@@ -66,4 +66,4 @@ export function servingWorker(heard: [client: number, kind: string][] = [], metr
 const nothing = (): never => assert.fail("loaded");
 
 /** The modules of a platform that nobody may ask for. */
-export const NO_MODULES = { compaction: nothing, dense: nothing, rules: nothing, answers: nothing, streams: nothing, azure: nothing, access: nothing, batches: nothing, transactions: nothing, files: nothing, occasional: nothing };
+export const NO_MODULES = { compaction: nothing, dense: nothing, rules: nothing, answers: nothing, streams: nothing, azure: nothing, access: nothing, batches: nothing, transactions: nothing, loads: nothing, files: nothing, occasional: nothing };

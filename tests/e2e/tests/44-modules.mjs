@@ -139,6 +139,26 @@ test("I4: a capacity instance without the code of dense blocks opens, and writes
   assert.ok(dense.bytes < 0.9 * fast.bytes, `${dense.bytes} of ${fast.bytes}`);
 });
 
+test("many rows are written as others are where the module that loads them cannot be had, and loaded when it can", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  server.failing.add("/pkg/tabstore_loads.wasm");
+  const write = (first) => page.evaluate(async (first) => {
+    globalThis.db ??= await T.open("pages", {});
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }).catch(() => {});
+    const writer = db.writer("t");
+    for (let id = first; id < first + 20_000; id++) await writer.put({ primaryKey: { id }, attributes: { s: `row ${id}` } });
+    await writer.close();
+    const { count } = await db.count({ tableName: "t" });
+    return { count, flushes: (await db.metrics()).flushes };
+  }, first);
+  assert.equal((await write(0)).count, 20_000);
+  server.failing.clear();
+  assert.equal((await write(20_000)).count, 40_000);
+  assert.ok(modules(server).filter((name) => name === "loads").length >= 2);
+  await page.evaluate(() => db.close());
+});
+
 test("a module of another build is refused by name, and the engine goes on", async (t) => {
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);

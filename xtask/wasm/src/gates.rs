@@ -6,7 +6,7 @@
 /// A module whose gates are whole parts of the crate is closed: it names the functions of the core that may call them, and
 /// no other module has copies of them, nor it of theirs. Another caller would be code that runs without the module, and traps:
 /// either it is written so, or the compiler made one function of two equal ones. Closed modules may call each other's gates.
-pub(crate) const MODULES: [(&str, &[&str], &[&str]); 11] = [
+pub(crate) const MODULES: [(&str, &[&str], &[&str]); 12] = [
     (
         "compaction",
         &[
@@ -112,6 +112,24 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 11] = [
         &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
     ("transactions", &["tabstore::session::job::transact", "tabstore::session::job::Job<S>::transact*"], &[]),
+    (
+        "loads",
+        &[
+            "tabstore::tablestore::ingest::<impl tabstore::tablestore::instance::Instance<S>>::load_rows*",
+            "tabstore::tablestore::ingest::<impl tabstore::tablestore::instance::Instance<S>>::store_loads*",
+            "tabstore::engine::bulk_loader::<impl tabstore::engine::Engine<S>>::ask*",
+            "tabstore::engine::bulk_loader::BulkLoader<S>::push_beside",
+            "tabstore::engine::bulk_loader::<impl tabstore::engine::Engine<S>>::give_up*",
+        ],
+        &[
+            "tabstore::session::job::Job<S>::put_rows*",
+            "tabstore::session::job::Job<S>::store_rows*",
+            "tabstore::engine::bulk_loader::<impl tabstore::engine::Engine<S>>::after_loads*",
+            "tabstore::engine::bulk_loader::<impl tabstore::engine::Engine<S>>::end_loads*",
+            "<tabstore::engine::bulk_loader::BulkLoader<S> as core::ops::drop::Drop>::drop",
+            "tabstore::tablestore::stream::load::StreamLoad::push",
+        ],
+    ),
     (
         "files",
         &[
