@@ -36,7 +36,7 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
         let bytes = key.to_be_bytes();
         builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
     }
-    let (stored, _) = builder.finish(PLACE, Form::Dense);
+    let stored = builder.finish(PLACE, Form::Dense).0;
     Block::open(PLACE, &stored, None).expect("a block that was just made");
     record::open(PLACE, &stored).expect("a block that was just made").to_vec()
 }
@@ -45,10 +45,10 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
 pub(crate) fn blocks(data: &[u8]) {
     let raw = data.len() * 3;
     let whole = |stored: &[u8], raw: usize| {
-        if let Ok(joined) = columns::join(stored, raw) {
+        if let Ok((joined, _)) = columns::join(stored, raw, None) {
             assert_eq!(joined.len(), raw, "as long as it is said to be");
         }
-        if let Ok(part) = columns::join_rows(stored, raw, Some(&[&[0], &5u64.to_be_bytes()])) {
+        if let Ok((part, _)) = columns::join(stored, raw, Some(&[&[0], &5u64.to_be_bytes()])) {
             assert!(part.len() <= raw, "no longer than the whole");
         }
     };
@@ -57,9 +57,12 @@ pub(crate) fn blocks(data: &[u8]) {
     let payload = block(&mut input);
     for form in [Form::Fast, Form::Dense] {
         drop(columns::split(data, form));
-        let Some(mut stored) = columns::split(&payload, form) else { panic!("a block that cannot be taken apart") };
-        assert_eq!(columns::join(&stored, payload.len()).as_deref(), Ok(&payload[..]), "what was stored");
-        let none = columns::join_rows(&stored, payload.len(), Some(&[])).expect("a block without entries");
+        let Some((mut stored, rows)) = columns::split(&payload, form) else {
+            panic!("a block that cannot be taken apart")
+        };
+        let (joined, simple) = columns::join(&stored, payload.len(), None).expect("a block");
+        assert_eq!((&joined[..], &simple), (&payload[..], &rows), "what was stored");
+        let (none, _) = columns::join(&stored, payload.len(), Some(&[])).expect("a block without entries");
         assert!(Block::decode(none.into()).expect("a block").is_empty());
         for _ in 0..20 {
             let at = input.pick(stored.len());

@@ -370,7 +370,7 @@ impl SegmentWriter {
         }
         let raw = self.block.len().max(1);
         let id = BlockId { segment: self.id, block: self.next_block };
-        let (record, payload) = self.block.finish(Place::Block(id), self.form);
+        let (record, payload, rows) = self.block.finish(Place::Block(id), self.form);
         // Aim the next block at the stored size, by this one's compression. In 64 bits: the product does not fit the 32
         // of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
@@ -379,7 +379,8 @@ impl SegmentWriter {
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
             // The cache gets it at once.
-            self.decoded.push((id, DecodedRecord::Block(Rc::new(Block::decode(payload)?))));
+            let block = Block::decode_known(payload, rows)?;
+            self.decoded.push((id, DecodedRecord::Block(Rc::new(block))));
         }
         self.add_record(record);
         Ok(())

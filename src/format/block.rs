@@ -12,16 +12,17 @@
 //! large (see `segment.rs`). A key is the four bytes of its tree, big-endian, and the encoded primary key. `record.rs`
 //! frames and compresses the payload.
 
-use super::columns::Form;
+use super::columns::{self, Form, SimpleRows};
 use super::fragment::{self, Fragment, FragmentHead};
 use super::names::{NameBuilder, Names};
-use super::record::{self, Place};
+use super::record::{self, Opened, Place};
 use super::sorted_keys::SortedKeys;
 use super::wire::here::{put_bytes, put_sv};
 use super::wire::{Decoded, Reader, put_uv};
 use crate::collections::order::compare;
 use crate::model::CellChange;
 use bytes::Bytes;
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -34,6 +35,8 @@ pub struct Block {
     base_seqno: u64,
     /// The place of each entry's key in `raw`; the rest of the entry follows it.
     keys: SortedKeys,
+    /// Its rows, if all are simple. A filter asks for them.
+    simple: OnceCell<Option<SimpleRows>>,
 }
 
 /// One entry of a block.
@@ -51,12 +54,22 @@ impl Block {
     /// Opens the record stored at `place`, and says whether it is the whole block. With `keys`, which ascend, it may have the
     /// entries of these keys only.
     pub fn open(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<(Self, bool)> {
-        let (payload, is_whole) = record::open_rows(place, record, keys)?;
-        Ok((Self::decode(payload)?, is_whole))
+        let Opened { payload, is_whole, rows } = record::open_rows(place, record, keys)?;
+        Ok((Self::decode_known(payload, rows)?, is_whole))
+    }
+
+    /// Its rows, if all are simple.
+    pub(super) fn simple_rows(&self) -> Option<&SimpleRows> {
+        self.simple.get_or_init(|| columns::simple_rows(&self.raw)).as_ref()
     }
 
     /// Reads a payload.
     pub fn decode(raw: Bytes) -> Decoded<Self> {
+        Self::decode_known(raw, None)
+    }
+
+    /// The same for a payload whose rows are known already, if all are simple.
+    pub fn decode_known(raw: Bytes, rows: Option<SimpleRows>) -> Decoded<Self> {
         let mut reader = Reader::new(&raw);
         let base_stamp = reader.sv()?;
         let base_seqno = reader.uv()?;
@@ -78,7 +91,8 @@ impl Block {
         if !reader.is_empty() {
             return Err(reader.damage("bytes behind the last entry"));
         }
-        Ok(Self { names, base_stamp, base_seqno, keys: SortedKeys::new(&raw, keys), raw })
+        let simple = rows.map_or_else(OnceCell::new, |rows| Some(rows).into());
+        Ok(Self { names, base_stamp, base_seqno, keys: SortedKeys::new(&raw, keys), raw, simple })
     }
 
     /// The number of entries.
@@ -96,7 +110,8 @@ impl Block {
     /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + self.keys.memory() + self.names.memory() + size_of::<Self>()
+        let rows = self.len() * size_of::<u16>();
+        self.raw.len() + self.keys.memory() + self.names.memory() + rows + size_of::<Self>()
     }
 
     /// The key of the entry with this index.
@@ -110,24 +125,23 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
-        let (key, seqno, fragment) = self.entry_in_place(index)?;
-        Some(Entry { key, seqno, fragment: fragment.rest() })
+        let key = self.key(index)?;
+        let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);
+        let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
+        Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
     }
 
-    /// Key and seqno of the entry with this index, and a reader of its fragment that keeps its place in the payload.
+    /// The key of the entry with this index, and a reader of its cells, which begins with the payload.
     #[inline(always)]
-    pub(super) fn entry_in_place(&self, index: usize) -> Option<(&[u8], u64, Reader<'_>)> {
+    pub(super) fn cells(&self, index: usize) -> Option<(&[u8], Reader<'_>)> {
         let (start, end) = self.keys.place(index)?;
         let key = self.raw.get(start as usize..end as usize)?;
         let mut reader = Reader::new_at(&self.raw, end as usize);
-        let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
+        reader.skip_uv().ok()?;
         let length = reader.count().ok()?;
-        Some((key, seqno, Reader::new_at(self.raw.get(..reader.at() + length)?, reader.at())))
-    }
-
-    /// What stamps are relative to.
-    pub(super) fn base_stamp(&self) -> i64 {
-        self.base_stamp
+        let mut cells = Reader::new_at(self.raw.get(..reader.at() + length)?, reader.at());
+        fragment::skip_head(&mut cells).ok()?;
+        Some((key, cells))
     }
 
     /// The names of its columns.
@@ -238,9 +252,9 @@ impl BlockBuilder {
         base_stamp
     }
 
-    /// The record of the finished block in this form, and its payload, as for [`Block::decode`]. The builder is empty
-    /// again.
-    pub fn finish(&mut self, place: Place, form: Form) -> (Bytes, Bytes) {
+    /// The record of the finished block in this form, its payload, as for [`Block::decode`], and its rows if all are simple. The
+    /// builder is empty again.
+    pub fn finish(&mut self, place: Place, form: Form) -> (Bytes, Bytes, Option<SimpleRows>) {
         let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
         let mut payload = Vec::with_capacity(self.entries.len() + 64);
         put_sv(base_stamp, &mut payload);
@@ -251,7 +265,8 @@ impl BlockBuilder {
         self.names.clear();
         self.entries.clear();
         self.count = 0;
-        (record::seal_in(place, &payload, form), payload.into())
+        let (record, rows) = record::seal_in(place, &payload, form);
+        (record, payload.into(), rows)
     }
 }
 
@@ -275,7 +290,7 @@ mod tests {
                 fragment::encode(head, [cell], base, names, out);
             });
         }
-        let (record, payload) = builder.finish(PLACE, Form::Fast);
+        let (record, payload, _) = builder.finish(PLACE, Form::Fast);
         (record, Block::decode(payload).expect("a block"))
     }
 
@@ -309,7 +324,7 @@ mod tests {
                     fragment::encode(head, [cell], base, names, out);
                 });
             }
-            let (record, _) = builder.finish(PLACE, form);
+            let record = builder.finish(PLACE, form).0;
             let key = 77u64.to_be_bytes();
             let (block, is_whole) = Block::open(PLACE, &record, Some(&[&key])).expect("opens");
             assert_eq!((block.len(), is_whole), (1, false));
@@ -331,7 +346,7 @@ mod tests {
         let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
         let cell = CellChange { column: "c", op: CellOp::Put(1000, ValueRef::String("v")) };
         builder.push(b"k", 5, 1000, |base, names, out| fragment::encode(head, [cell], base, names, out));
-        let (record, _) = builder.finish(PLACE, Form::Fast);
+        let record = builder.finish(PLACE, Form::Fast).0;
         let payload = record::open(PLACE, &record).expect("opens");
         assert_eq!(
             &payload[..],

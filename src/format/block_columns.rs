@@ -1,9 +1,10 @@
 //! The columns of a block as vectors: for each row the place of its value. Filters read them without putting rows together.
 
 use super::block::Block;
-use super::fragment::{self, OWN_VERSION};
+use super::columns::SimpleRows;
+use super::fragment;
 use super::wire::{self, Decoded, Reader};
-use crate::collections::order::{compare, same};
+use crate::collections::order::same;
 use crate::model::filter::{FilterColumn, Unreadable};
 use crate::model::{ValueRef, key_bytes, tags};
 use std::ops::Range;
@@ -53,7 +54,7 @@ pub struct RowBytes {
     pub cells: u32,
 }
 
-/// Columns of a block in which each row is one entry with one version a column, and nothing is deleted.
+/// Columns of a block with simple rows ([`SimpleRows`]).
 #[derive(Debug)]
 pub struct BlockColumns {
     /// The bytes of the rows before each one, and of all.
@@ -74,52 +75,14 @@ struct Places {
     places: Vec<u32>,
 }
 
-/// Whether two neighbouring keys are the same. Most have another last byte.
-#[inline(always)]
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.last() == b.last() && compare(a, b).is_eq()
-}
-
-/// A cell that rows have one after another.
-struct Expected {
-    /// The number of its column, and its tag.
-    start: [u8; 2],
-    /// The bits of the tag that are the same in all rows: true and false are one type.
-    same: u8,
-    /// Which of the wanted columns it is.
-    wanted: Option<usize>,
-}
-
-/// The cells of a row, which most next rows have too: these are passed over without a look at their names. It has none after
-/// a row without cells, with versions of its own, or with a column whose number in the block takes two bytes.
-#[derive(Default)]
-struct Layout {
-    cells: Vec<Expected>,
-    /// The bytes of their names.
-    letters: u32,
-}
-
-/// The least number that takes a second byte.
-const LONG: u32 = 0x80;
-
-impl Layout {
-    /// Passes the cells of a row over. Returns their bytes as units count them; `None` if it has others. `found` gets which wanted
-    /// column it has, the place of its value, and its tag.
-    #[inline(always)]
-    fn pass(&self, mut cells: Reader<'_>, mut found: impl FnMut(usize, usize, u8)) -> Option<u32> {
-        let mut bytes = self.letters;
-        for cell in &self.cells {
-            let [name, tag] = cells.pair().ok()?;
-            if name != cell.start[0] || (tag ^ cell.start[1]) & cell.same != 0 {
-                return None;
-            }
-            if let Some(column) = cell.wanted {
-                found(column, cells.at(), tag);
-            }
-            bytes += wire::pass_here(&mut cells, tag).ok()? as u32;
-        }
-        (cells.is_empty() && !self.cells.is_empty()).then_some(bytes)
-    }
+/// What a column's number means to a walk.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// It is this one of the wanted columns.
+    Wanted(usize),
+    /// Its name is behind those of all wanted columns, and so are all behind it.
+    Behind,
+    Other,
 }
 
 impl BlockColumns {
@@ -127,78 +90,44 @@ impl BlockColumns {
     #[must_use]
     #[inline(never)]
     pub fn read<'n>(block: &Block, names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
-        let (raw, count) = (block.payload(), block.len());
+        let SimpleRows { oldest, newest, marked, cells } = block.simple_rows()?;
+        let raw = block.payload();
         if raw.len() >= LARGEST {
             return None;
         }
-        let column = |name: &str| Places { name: name.into(), places: vec![0; count] };
+        let column = |name: &str| Places { name: name.into(), places: vec![0; cells.len()] };
         let mut columns: Vec<Places> = names.into_iter().map(column).collect();
-        // For each number of a name: its bytes, and which of the columns it is.
-        let wanted = |name: &str| columns.iter().position(|column| same(&column.name, name));
-        let numbered: Vec<_> = block.names().iter().map(|name| (name.len() as u32, wanted(name))).collect();
-        let (mut oldest, mut newest, mut marked) = (i64::MAX, 0, true);
-        let (mut sum, mut sums) = (RowBytes::default(), Vec::with_capacity(count + 1));
-        let (mut last_key, mut layout) = (None::<&[u8]>, Layout::default());
-        for index in 0..count {
+        let meaning = |name: &str| match columns.iter().position(|column| same(&column.name, name)) {
+            Some(column) => Meaning::Wanted(column),
+            None if columns.iter().all(|column| *column.name < *name) => Meaning::Behind,
+            None => Meaning::Other,
+        };
+        let meanings: Vec<_> = block.names().iter().map(meaning).collect();
+        let wanted = meanings.iter().filter(|meaning| matches!(meaning, Meaning::Wanted(_))).count();
+        let (mut sum, mut sums) = (RowBytes::default(), Vec::with_capacity(cells.len() + 1));
+        for (index, &bytes) in cells.iter().enumerate() {
             sums.push(sum);
-            let (key, seqno, mut reader) = block.entry_in_place(index)?;
-            let (head, continues) = fragment::read_head(&mut reader, block.base_stamp()).ok()?;
-            if continues || last_key.is_some_and(|last| is_same(last, key)) {
-                return None;
-            }
-            last_key = Some(key);
-            newest = newest.max(seqno);
-            marked &= head.marker.is_some();
-            oldest = oldest.min(head.stamp).min(head.marker.unwrap_or(i64::MAX));
-            let mut found = |column: usize, at, tag| {
-                if let Some(place) = columns.get_mut(column).and_then(|column| column.places.get_mut(index)) {
-                    *place = place_of(raw, at, tag);
-                }
-            };
-            let cells = if let Some(cells) = layout.pass(reader.clone(), &mut found) {
-                cells
-            } else {
-                layout.cells.clear();
-                layout.letters = 0;
-                let (mut cells, mut last, mut is_layout) = (0u32, None, true);
-                while !reader.is_empty() {
-                    let name = reader.uv32().ok()?;
-                    let bits = reader.u8().ok()?;
-                    if bits & OWN_VERSION != 0 {
-                        oldest = oldest.min(head.stamp.wrapping_add(reader.sv().ok()?));
-                    }
-                    let tag = bits & !OWN_VERSION;
-                    if !fragment::is_put(tag) || last == Some(name) {
-                        return None;
-                    }
-                    last = Some(name);
-                    let (letters, wanted) = *numbered.get(name as usize)?;
-                    if let Some(column) = wanted {
-                        found(column, reader.at(), tag);
-                    }
-                    let metered = wire::pass(&mut reader, tag).ok()? as u32;
-                    cells = cells.checked_add(letters + metered)?;
-                    layout.letters += letters;
-                    let same =
-                        if matches!(tag, tags::FALSE | tags::TRUE) { !(tags::FALSE ^ tags::TRUE) } else { u8::MAX };
-                    layout.cells.push(Expected { start: [name as u8, tag], same, wanted });
-                    is_layout &= bits == tag && name < LONG;
-                }
-                if last.is_none() && head.marker.is_none() {
-                    return None;
-                }
-                if !is_layout {
-                    layout.cells.clear();
-                }
-                cells
-            };
-            sum.cells = sum.cells.checked_add(cells)?;
+            let (key, mut reader) = block.cells(index)?;
             let key = key.get(TREE_BYTES..)?;
             sum.stored_keys += key.len() as u32;
             sum.keys += key_bytes(key)? as u32;
+            sum.cells += u32::from(bytes);
+            let mut left = wanted;
+            while left > 0 && !reader.is_empty() {
+                let (name, tag) = fragment::skip_to_value(&mut reader).ok()?;
+                match *meanings.get(name as usize)? {
+                    Meaning::Wanted(column) => {
+                        *columns.get_mut(column)?.places.get_mut(index)? = place_of(raw, reader.at(), tag);
+                        left -= 1;
+                    }
+                    Meaning::Behind => break,
+                    Meaning::Other => {}
+                }
+                wire::pass_here(&mut reader, tag).ok()?;
+            }
         }
         sums.push(sum);
-        Some(Self { sums, oldest, newest, marked, columns })
+        Some(Self { sums, oldest: *oldest, newest: *newest, marked: *marked, columns })
     }
 
     /// No version, marker or stamp is older (ms).
@@ -304,7 +233,7 @@ impl FilterColumn for ColumnValues<'_> {
 mod tests {
     use super::*;
     use crate::format::block::BlockBuilder;
-    use crate::format::columns::Form;
+    use crate::format::columns::{self, Form};
     use crate::format::fragment::FragmentHead;
     use crate::format::record::Place;
     use crate::model::{CellChange, CellOp, KeyValue, encode_key};
@@ -328,7 +257,12 @@ mod tests {
             });
         }
         let place = Place::Block(BlockId { segment: SegmentId(1), block: 0 });
-        Block::decode(builder.finish(place, Form::Fast).1).expect("a block")
+        let (record, payload, simple) = builder.finish(place, Form::Fast);
+        let written = Block::decode_known(payload, simple).expect("a block");
+        let read = Block::open(place, &record, None).expect("a block").0;
+        let known = [&written, &read].map(|block| block.simple_rows());
+        assert_eq!(known, [columns::simple_rows(written.payload()).as_ref(); 2]);
+        read
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 
 const HIDES_OLDER: u8 = 1;
 pub(super) const HAS_MARKER: u8 = 2;
-const CONTINUES: u8 = 4;
+pub(super) const CONTINUES: u8 = 4;
 
 const DELETE_COLUMN: u8 = 0;
 const DELETE_VERSION: u8 = 1;
@@ -138,8 +138,7 @@ pub(super) fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder
 }
 
 /// Reads the head of a fragment. Returns also whether the fragment continues the one before.
-#[inline(always)]
-pub(super) fn read_head(reader: &mut Reader<'_>, base: i64) -> Decoded<(FragmentHead, bool)> {
+fn read_head(reader: &mut Reader<'_>, base: i64) -> Decoded<(FragmentHead, bool)> {
     let bits = reader.u8()?;
     if bits & !(HIDES_OLDER | HAS_MARKER) != 0 && bits != CONTINUES {
         return Err(reader.damage("an unknown head of a fragment"));
@@ -147,6 +146,25 @@ pub(super) fn read_head(reader: &mut Reader<'_>, base: i64) -> Decoded<(Fragment
     let stamp = base.wrapping_add(reader.sv_here()?);
     let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv_here()?)) };
     Ok((FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, bits == CONTINUES))
+}
+
+/// Passes the head of a fragment over.
+#[inline(always)]
+pub(super) fn skip_head(reader: &mut Reader<'_>) -> Decoded<()> {
+    let head = reader.u8()?;
+    reader.skip_uv()?;
+    if head & HAS_MARKER != 0 { reader.skip_uv() } else { Ok(()) }
+}
+
+/// Passes a cell over, up to its value. Returns the number of its column and its tag.
+#[inline(always)]
+pub(super) fn skip_to_value(reader: &mut Reader<'_>) -> Decoded<(u32, u8)> {
+    let name = reader.uv32_here()?;
+    let bits = reader.u8()?;
+    if bits & OWN_VERSION != 0 {
+        reader.skip_uv()?;
+    }
+    Ok((name, bits & TAG))
 }
 
 /// Whether this tag stands before a value, and is none of a deletion.

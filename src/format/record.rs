@@ -11,7 +11,7 @@
 //! the record's place. So it finds damaged records, and records in another's place. Codec 0 keeps the payload raw, 1 is
 //! an LZ4 block, 2 is a block split into columns (`columns`). A payload that compression does not shrink is kept raw.
 
-use super::columns::{self, Form};
+use super::columns::{self, Form, SimpleRows};
 use super::lz4;
 use super::wire::{Damage, Decoded, Reader};
 use crate::modules::{self, Module};
@@ -100,12 +100,12 @@ fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
 /// Puts `payload` into its frame, compressed if that helps.
 #[must_use]
 pub fn seal(place: Place, payload: &[u8]) -> Bytes {
-    seal_in(place, payload, Form::Fast)
+    seal_as(place, place.version(), payload)
 }
 
-/// Puts the payload of a block into its frame, in this form.
+/// Puts the payload of a block into its frame, in this form. Also returns what it finds out of the block's rows.
 #[must_use]
-pub fn seal_in(place: Place, payload: &[u8], form: Form) -> Bytes {
+pub fn seal_in(place: Place, payload: &[u8], form: Form) -> (Bytes, Option<SimpleRows>) {
     frame(place, place.version(), payload, form)
 }
 
@@ -113,16 +113,16 @@ pub fn seal_in(place: Place, payload: &[u8], form: Form) -> Bytes {
 /// it.
 #[must_use]
 pub fn seal_as(place: Place, version: u8, payload: &[u8]) -> Bytes {
-    frame(place, version, payload, Form::Fast)
+    frame(place, version, payload, Form::Fast).0
 }
 
-fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> Bytes {
+fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> (Bytes, Option<SimpleRows>) {
     let mut out = Vec::with_capacity(HEADER + payload.len() / 2);
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&[version, place.kind(), RAW, 0]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
-    let codec = put_compressed(place, payload, form, &mut out);
+    let (codec, rows) = put_compressed(place, payload, form, &mut out);
     if let Some(field) = out.get_mut(6) {
         *field = codec;
     }
@@ -132,31 +132,31 @@ fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> Bytes {
     }
     // Memory storage keeps records as they are.
     out.shrink_to_fit();
-    Bytes::from(out)
+    (Bytes::from(out), rows)
 }
 
-/// Appends the payload in its shortest form. Returns the codec.
-fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> u8 {
+/// Appends the payload in its shortest form. Returns the codec, and the rows of a block if all are simple.
+fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> (u8, Option<SimpleRows>) {
     let start = out.len();
     // The fast form is always legal.
     let form = if modules::is_loaded(Module::Dense) { form } else { Form::Fast };
     if payload.len() <= MAX_COMPRESSED_RAW {
         if let Place::Block(_) = place
             && payload.len() <= MAX_COLUMNS_RAW
-            && let Some(split) = columns::split(payload, form)
+            && let Some((split, rows)) = columns::split(payload, form)
             && split.len() < payload.len()
         {
             out.extend_from_slice(&split);
-            return COLUMNS;
+            return (COLUMNS, rows);
         }
         lz4::compress(payload, out);
         if out.len() - start < payload.len() {
-            return LZ4;
+            return (LZ4, None);
         }
         out.truncate(start);
     }
     out.extend_from_slice(payload);
-    RAW
+    (RAW, None)
 }
 
 /// The version of a record's format.
@@ -175,12 +175,22 @@ pub fn is_later(place: Place, record: &[u8]) -> bool {
 
 /// Takes the payload out of the frame that must lie at `place`.
 pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
-    open_rows(place, record, None).map(|(payload, _)| payload)
+    open_rows(place, record, None).map(|opened| opened.payload)
 }
 
-/// The same, and whether it is whole. If some `keys` are given, which ascend, a block in columns is read for their entries only, and
-/// others are left out.
-pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<(Bytes, bool)> {
+/// A payload that was taken out of its frame.
+#[derive(Debug)]
+pub struct Opened {
+    /// The payload.
+    pub payload: Bytes,
+    /// Whether it is whole.
+    pub is_whole: bool,
+    /// The rows of a block in columns, if all are simple.
+    pub rows: Option<SimpleRows>,
+}
+
+/// The same. If some `keys` are given, which ascend, a block in columns is read for their entries only, and others are left out.
+pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<Opened> {
     let mut reader = Reader::new(record);
     if reader.take(4)? != MAGIC {
         return Err(Damage { what: "this is no record", at: 0 });
@@ -200,14 +210,13 @@ pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded
     if checksum(place, header, payload) != sum {
         return Err(Damage { what: "the checksum does not match", at: 12 });
     }
-    let opened = match codec {
-        RAW if raw == payload.len() => Bytes::copy_from_slice(payload),
-        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw, raw)?.into(),
-        COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join_rows(payload, raw, keys)?.into(),
+    let (payload, rows) = match codec {
+        RAW if raw == payload.len() => (payload.to_vec(), None),
+        LZ4 if raw <= MAX_COMPRESSED_RAW => (lz4::decompress(payload, raw, raw)?, None),
+        COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join(payload, raw, keys)?,
         _ => return Err(Damage { what: "an unknown codec", at: 6 }),
     };
-    let is_whole = opened.len() == raw;
-    Ok((opened, is_whole))
+    Ok(Opened { is_whole: payload.len() == raw, payload: payload.into(), rows })
 }
 
 #[cfg(test)]
@@ -265,7 +274,9 @@ mod tests {
         .concat();
         assert_eq!(open(PLACE, &record).as_deref(), Ok(&payload[..]));
         let rows = open_rows(PLACE, &record, Some(&[b"other"]));
-        assert_eq!(rows, Ok((Bytes::from_static(payload), true)), "it has no columns, so it is read as a whole");
+        let rows = rows.expect("opens");
+        let opened = (&rows.payload[..], rows.is_whole, rows.rows);
+        assert_eq!(opened, (&payload[..], true, None), "it has no columns, so it is read as a whole");
     }
 
     proptest! {

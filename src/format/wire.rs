@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
 
     /// Passes an unsigned varint over.
     #[inline(always)]
-    fn skip_uv(&mut self) -> Decoded<()> {
+    pub(super) fn skip_uv(&mut self) -> Decoded<()> {
         if self.u8()? >= 0x80 {
             self.at = skip_long_uv(self.bytes, self.at)?;
         }
@@ -115,15 +115,6 @@ impl<'a> Reader<'a> {
         let byte = *self.bytes.get(self.at).ok_or(self.damage("the bytes end too early"))?;
         self.at += 1;
         Ok(byte)
-    }
-
-    /// Two bytes.
-    #[inline(always)]
-    pub(super) fn pair(&mut self) -> Decoded<[u8; 2]> {
-        let next = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk());
-        let pair = *next.ok_or(self.damage("the bytes end too early"))?;
-        self.at += pair.len();
-        Ok(pair)
     }
 
     /// Four bytes, unsigned.

@@ -55,18 +55,19 @@ impl Values {
         Self { tag, numbers: Vec::new(), texts: Vec::new() }
     }
 
-    /// Adds the next value of `reader`, which reads `payload` from its start.
+    /// Adds the next value of `reader`, which reads `payload` from its start. Returns the length of a text.
     #[inline]
-    pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Decoded<()> {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Decoded<usize> {
         match self.tag {
             tag::INTEGER => self.numbers.push(reader.sv()?.cast_unsigned()),
             tag::DOUBLE => self.numbers.push(reader.u64()?),
             _ => {
                 let length = reader.bytes()?.len();
                 self.texts.push(((reader.at() - length) as u32, length as u32));
+                return Ok(length);
             }
         }
-        Ok(())
+        Ok(0)
     }
 
     /// Appends the column. Returns the length of its streams before compression. In the dense form it becomes a list of

@@ -1,9 +1,10 @@
 //! Rebuilds a block's payload from columns.
 
+use super::simple::{SimpleRow, SimpleRows, SimpleRowsBuilder, fixed_bytes, text_bytes};
 use super::stream::Share;
-use super::{ColumnNumbers, SHAPES, column, has_value, most, stream};
+use super::{ColumnNumbers, SHAPES, TAG, column, has_value, is_text, most, stream};
 use crate::collections::order::compare;
-use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
+use crate::format::fragment::{HAS_MARKER, OWN_VERSION};
 use crate::format::names::Names;
 use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
 use std::borrow::Cow;
@@ -35,6 +36,8 @@ struct Shape {
     head: u8,
     start: usize,
     end: usize,
+    /// Its [`fixed_bytes`].
+    fixed: Option<u32>,
 }
 
 /// The shapes so far.
@@ -54,36 +57,36 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Makes `key` that of the next entry.
-    fn advance(&mut self) -> Decoded<()> {
+    /// Makes `key` that of the next entry. Returns whether it is another one.
+    fn advance(&mut self) -> Decoded<bool> {
         match self.differences.uv_here()?.checked_sub(1) {
             None => {
                 let last = self.key.last_chunk_mut().ok_or(self.differences.damage("a key without one before it"))?;
-                *last = u64::from_be_bytes(*last).wrapping_add(self.steps.uv_here()?).to_be_bytes();
+                let step = self.steps.uv_here()?;
+                *last = u64::from_be_bytes(*last).wrapping_add(step).to_be_bytes();
+                Ok(step != 0)
             }
             Some(shared) => {
+                let before = self.key.len();
                 self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
-                self.key.extend_from_slice(self.own.take(self.differences.uv32()? as usize)?);
+                let own = self.own.take(self.differences.uv32()? as usize)?;
+                let is_same = own.is_empty() && self.key.len() == before;
+                self.key.extend_from_slice(own);
+                Ok(!is_same)
             }
         }
-        Ok(())
     }
 }
 
-/// The payload of `raw` bytes from its stored form. Takes at most a few times `raw` of memory, whatever the bytes.
+/// The payload of `raw` bytes from its stored form, and its rows if all are simple. Takes at most a few times `raw` of memory,
+/// whatever the bytes.
 ///
-/// # Errors
-/// The bytes are not in this form.
-pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
-    join_rows(stored, raw, None)
-}
-
-/// The same with only the entries of some `keys`, which ascend. The values of other entries are passed over. Of those
+/// With some `keys`, which ascend, it has the entries of these only. The values of other entries are passed over. Of those
 /// behind the last wanted entry most are not even decompressed.
 ///
 /// # Errors
-/// As for [`join()`].
-pub fn join_rows(stored: &[u8], raw: usize, keys: Option<&[&[u8]]>) -> Decoded<Vec<u8>> {
+/// The bytes are not in this form.
+pub fn join(stored: &[u8], raw: usize, keys: Option<&[&[u8]]>) -> Decoded<(Vec<u8>, Option<SimpleRows>)> {
     let block = StoredBlock::take(stored, raw)?;
     let of = block.entries;
     let Some(keys) = keys else { return block.rows(None, Share { first: of, of }) };
@@ -174,7 +177,7 @@ impl<'a> StoredBlock<'a> {
     }
 
     /// The payload with the `wanted` ones of the first entries of `share`, or with all of these.
-    fn rows(&self, wanted: Option<&[u32]>, share: Share) -> Decoded<Vec<u8>> {
+    fn rows(&self, wanted: Option<&[u32]>, share: Share) -> Decoded<(Vec<u8>, Option<SimpleRows>)> {
         let &Self { raw, head, ref names, .. } = self;
         let (mut reader, mut budget) = (self.columns.clone(), self.budget);
         let mut columns = Vec::new();
@@ -203,8 +206,11 @@ impl<'a> StoredBlock<'a> {
         // The values of each column that were passed over and not read yet; none if all entries are wanted.
         let mut behind = vec![0; if wanted.is_some() { columns.len() } else { 0 }];
         let (mut fragment, mut left) = (Vec::new(), wanted.unwrap_or_default().iter().peekable());
+        let mut bases = Reader::new(self.bases);
+        let base = bases.sv()?;
+        let mut simple = SimpleRowsBuilder::new(bases.uv()?);
         for entry in 0..share.first {
-            walk.advance()?;
+            let is_next = walk.advance()?;
             seqno = seqno.wrapping_add(seqnos.sv_here()?);
             let shape = shapes.get(rows.uv_here()?, &mut definitions, names)?;
             stamp = stamp.wrapping_add(stamps.sv_here()?);
@@ -228,21 +234,32 @@ impl<'a> StoredBlock<'a> {
             fragment.clear();
             fragment.push(shape.head);
             put_sv(stamp, &mut fragment);
-            if shape.head & HAS_MARKER != 0 {
-                put_sv(markers.sv()?, &mut fragment);
+            let marked = shape.head & HAS_MARKER != 0;
+            let at = base.wrapping_add(stamp);
+            let (mut texts, mut oldest) = (0, at);
+            if marked {
+                let marker = markers.sv()?;
+                put_sv(marker, &mut fragment);
+                oldest = oldest.min(at.wrapping_add(marker));
             }
             for cell in cells {
                 put_uv(cell.name.into(), &mut fragment);
                 fragment.push(cell.bits);
                 if cell.bits & OWN_VERSION != 0 {
-                    put_sv(versions.sv()?, &mut fragment);
+                    let own = versions.sv()?;
+                    put_sv(own, &mut fragment);
+                    oldest = oldest.min(at.wrapping_add(own));
                 }
                 if has_value(cell.bits & TAG) {
                     let column = columns.get_mut(cell.column as usize).ok_or(rows.damage("a column is missing"))?;
                     if let Some(behind) = behind.get_mut(cell.column as usize) {
                         column.pass(std::mem::take(behind))?;
                     }
+                    let before = fragment.len();
                     column.put_next(cell.bits & TAG, &mut fragment)?;
+                    if is_text(cell.bits & TAG) {
+                        texts += text_bytes(fragment.len() - before);
+                    }
                 }
                 // A value that is listed once may occur often.
                 if fragment.len() > raw {
@@ -253,17 +270,18 @@ impl<'a> StoredBlock<'a> {
             if out.len() > raw {
                 break;
             }
+            simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, oldest, marked });
         }
         if out.len() > raw || wanted.is_none() && out.len() < raw {
             return Err(Damage { what: "the block has another length", at: 0 });
         }
-        let Some(wanted) = wanted else { return Ok(out) };
+        let Some(wanted) = wanted else { return Ok((out, simple.finish())) };
         let mut part = Vec::with_capacity(out.len());
         part.extend_from_slice(self.bases);
         put_uv(wanted.len() as u64, &mut part);
         part.extend_from_slice(self.named);
         part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
-        Ok(part)
+        Ok((part, None))
     }
 }
 
@@ -282,7 +300,9 @@ impl Shapes {
         let start = self.known.last().map_or(0, |shape| shape.end);
         self.cells.truncate(start);
         let head = definitions.u8()?;
-        for _ in 0..definitions.uv32()? {
+        let count = definitions.uv32()?;
+        let named = definitions.rest();
+        for _ in 0..count {
             let name = definitions.uv32()?;
             let bits = definitions.u8()?;
             let column =
@@ -290,7 +310,8 @@ impl Shapes {
             let (column, _) = column.ok_or(definitions.damage("an unknown column number"))?;
             self.cells.push(Cell { name, bits, column });
         }
-        let shape = Shape { head, start, end: self.cells.len() };
+        let named = named.get(..named.len() - definitions.left()).unwrap_or_default();
+        let shape = Shape { head, start, end: self.cells.len(), fixed: fixed_bytes(head, named, names) };
         if self.known.len() < SHAPES {
             self.known.push(shape);
         }

@@ -28,20 +28,28 @@ mod column;
 mod dense;
 mod huffman;
 mod join;
+mod simple;
 mod split;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use join::{join, join_rows};
-pub use split::split;
+pub use join::join;
+pub use simple::SimpleRows;
+pub use split::{simple_rows, split};
 
+use super::fragment::TAG;
 use super::names::Names;
 use crate::model::tags as tag;
 
 /// Whether a value follows a cell's tag.
 const fn has_value(tag: u8) -> bool {
     matches!(tag, tag::INTEGER | tag::DOUBLE | tag::STRING | tag::BINARY)
+}
+
+/// Whether it is the tag of a text, or of bytes.
+const fn is_text(tag: u8) -> bool {
+    matches!(tag, tag::STRING | tag::BINARY)
 }
 
 /// The effort for making a block small.

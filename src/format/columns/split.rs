@@ -1,8 +1,9 @@
 //! Splits a block's payload into columns.
 
 use super::column::Values;
-use super::{ColumnNumbers, Form, SHAPES, has_value, most, stream};
-use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
+use super::simple::{SimpleRow, SimpleRows, SimpleRowsBuilder, fixed_bytes};
+use super::{ColumnNumbers, Form, SHAPES, TAG, has_value, most, stream};
+use crate::format::fragment::{HAS_MARKER, OWN_VERSION};
 use crate::format::names::Names;
 use crate::format::wire::here::{put_sv, put_uv};
 use crate::format::wire::{Decoded, Reader, put_bytes};
@@ -24,16 +25,36 @@ struct Streams {
     versions: Vec<u8>,
     columns: Vec<Values>,
     numbers: ColumnNumbers,
-    /// The shapes with numbers, and that of the row before.
-    known: Vec<Box<[u8]>>,
+    /// The shapes with numbers and their [`fixed_bytes`], and that of the row before.
+    known: Vec<(Box<[u8]>, Option<u32>)>,
     last_shape: usize,
     shape: Vec<u8>,
 }
 
-/// The payload in its stored form; nothing if [`super::join()`] could not rebuild it.
+/// A payload that was read.
+struct Split {
+    streams: Streams,
+    /// The start of its entries.
+    head: usize,
+    rows: Option<SimpleRows>,
+}
+
+/// The rows of a payload, if all are simple.
 #[must_use]
-pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
-    let (streams, head) = read(payload).ok()?;
+pub fn simple_rows(payload: &[u8]) -> Option<SimpleRows> {
+    take_apart(payload, None)?.1
+}
+
+/// The payload in its stored form, and its rows if all are simple; nothing if [`super::join()`] could not rebuild it.
+#[must_use]
+pub fn split(payload: &[u8], form: Form) -> Option<(Vec<u8>, Option<SimpleRows>)> {
+    take_apart(payload, Some(form))
+}
+
+/// The same. Without a form there is nothing to store.
+fn take_apart(payload: &[u8], form: Option<Form>) -> Option<(Vec<u8>, Option<SimpleRows>)> {
+    let Split { streams, head, rows: simple } = read(payload, form.is_none()).ok()?;
+    let Some(form) = form else { return Some((Vec::new(), simple)) };
     let mut out = Vec::with_capacity(payload.len() / 2);
     put_bytes(payload.get(..head)?, &mut out);
     let Streams { keys, steps, own, seqnos, rows, shapes, stamps, markers, versions, columns, .. } = streams;
@@ -45,15 +66,15 @@ pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
     for column in columns {
         size += column.put(payload, form, &mut out);
     }
-    (size <= most(payload.len())).then_some(out)
+    (size <= most(payload.len())).then_some((out, simple))
 }
 
-/// Reads a payload. Returns the start of its entries.
-fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
+/// Reads a payload, up to a row that `has_to_be_simple` and is not.
+fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
     let mut reader = Reader::new(payload);
     let mut to = Streams::default();
-    reader.sv_here()?;
-    reader.uv()?;
+    let base = reader.sv_here()?;
+    let mut simple = SimpleRowsBuilder::new(reader.uv()?);
     let count = reader.uv32()?;
     if reader.clone().uv32()? > COLUMNS {
         return Err(reader.damage("too many columns to split"));
@@ -63,7 +84,7 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
     let (mut previous, mut seqno, mut stamp): (&[u8], _, _) = (&[], 0i64, 0i64);
     for _ in 0..count {
         let key = reader.bytes()?;
-        to.add_key(key, previous);
+        let is_next = to.add_key(key, previous);
         previous = key;
         let next = reader.sv_here()?;
         put_sv(next.wrapping_sub(seqno), &mut to.seqnos);
@@ -72,17 +93,20 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
         // A reader that ends with the fragment and keeps its place in the payload.
         let within = payload.get(..reader.at()).unwrap_or_default();
         let mut fragment = Reader::new_at(within, reader.at() - length);
-        let next = to.add_fragment(&mut fragment, stamp, &names)?;
-        stamp = next;
+        let row = SimpleRow { is_next, seqno, ..to.add_fragment(&mut fragment, (&mut stamp, base), &names)? };
+        if !simple.push(&row) && has_to_be_simple {
+            return Err(reader.damage("a row is not simple"));
+        }
     }
     if !reader.is_empty() {
         return Err(reader.damage("bytes behind the last entry"));
     }
-    Ok((to, head))
+    Ok(Split { streams: to, head, rows: simple.finish() })
 }
 
 impl Streams {
-    fn add_key(&mut self, key: &[u8], previous: &[u8]) {
+    /// Adds a key. Returns whether it is another one.
+    fn add_key(&mut self, key: &[u8], previous: &[u8]) -> bool {
         let shared = key.iter().zip(previous).take_while(|(left, right)| left == right).count();
         if key.len() == previous.len()
             && key.len() - shared <= 8
@@ -95,19 +119,29 @@ impl Streams {
             put_uv((key.len() - shared) as u64, &mut self.keys);
             self.own.extend_from_slice(key.get(shared..).unwrap_or_default());
         }
+        shared < key.len().max(previous.len())
     }
 
-    /// Adds the fragment at the end of `reader`. Returns its stamp.
-    fn add_fragment(&mut self, reader: &mut Reader<'_>, before: i64, names: &Names) -> Decoded<i64> {
+    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own.
+    fn add_fragment(
+        &mut self,
+        reader: &mut Reader<'_>,
+        (stamp, base): (&mut i64, i64),
+        names: &Names,
+    ) -> Decoded<SimpleRow> {
         self.shape.clear();
         let head = reader.u8()?;
         self.shape.push(head);
-        let stamp = reader.sv_here()?;
+        let before = std::mem::replace(stamp, reader.sv_here()?);
         put_sv(stamp.wrapping_sub(before), &mut self.stamps);
-        if head & HAS_MARKER != 0 {
-            put_sv(reader.sv_here()?, &mut self.markers);
+        let at = base.wrapping_add(*stamp);
+        let (marked, mut oldest) = (head & HAS_MARKER != 0, at);
+        if marked {
+            let marker = reader.sv_here()?;
+            put_sv(marker, &mut self.markers);
+            oldest = oldest.min(at.wrapping_add(marker));
         }
-        let mut cells = 0;
+        let (mut cells, mut texts) = (0, 0);
         while !reader.is_empty() {
             let name = reader.uv32()?;
             let bits = reader.u8()?;
@@ -115,14 +149,17 @@ impl Streams {
             self.shape.push(bits);
             cells += 1;
             if bits & OWN_VERSION != 0 {
-                put_sv(reader.sv_here()?, &mut self.versions);
+                let own = reader.sv_here()?;
+                put_sv(own, &mut self.versions);
+                oldest = oldest.min(at.wrapping_add(own));
             }
             if has_value(bits & TAG) {
-                self.column(name, bits & TAG, names).ok_or(reader.damage("an unknown column number"))?.read(reader)?;
+                let column = self.column(name, bits & TAG, names).ok_or(reader.damage("an unknown column number"))?;
+                texts += column.read(reader)?;
             }
         }
-        self.add_shape(cells);
-        Ok(stamp)
+        let fixed = self.add_shape(cells, names);
+        Ok(SimpleRow { fixed, texts, oldest, marked, is_next: true, seqno: 0 })
     }
 
     #[inline]
@@ -134,21 +171,24 @@ impl Streams {
         self.columns.get_mut(number as usize)
     }
 
-    fn add_shape(&mut self, cells: u64) {
-        let is = |known: &[u8]| known == self.shape;
-        if !self.known.get(self.last_shape).is_some_and(|known| is(known)) {
-            self.last_shape = self.known.iter().position(|known| is(known)).unwrap_or(self.known.len());
+    /// Adds the shape of a row. Returns its [`fixed_bytes`].
+    fn add_shape(&mut self, cells: u64, names: &Names) -> Option<u32> {
+        let is = |(known, _): &(Box<[u8]>, _)| **known == *self.shape;
+        if !self.known.get(self.last_shape).is_some_and(is) {
+            self.last_shape = self.known.iter().position(is).unwrap_or(self.known.len());
         }
         put_uv(self.last_shape as u64, &mut self.rows);
-        if self.last_shape == self.known.len() {
-            if let Some((head, named)) = self.shape.split_first() {
-                self.shapes.push(*head);
-                put_uv(cells, &mut self.shapes);
-                self.shapes.extend_from_slice(named);
-            }
-            if self.known.len() < SHAPES {
-                self.known.push(self.shape.as_slice().into());
-            }
+        if let Some((_, fixed)) = self.known.get(self.last_shape) {
+            return *fixed;
         }
+        let (head, named) = self.shape.split_first()?;
+        let fixed = fixed_bytes(*head, named, names);
+        self.shapes.push(*head);
+        put_uv(cells, &mut self.shapes);
+        self.shapes.extend_from_slice(named);
+        if self.known.len() < SHAPES {
+            self.known.push((self.shape.as_slice().into(), fixed));
+        }
+        fixed
     }
 }

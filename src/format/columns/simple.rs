@@ -1,0 +1,106 @@
+//! What splitting and joining a block find out of its rows in passing, where all rows are simple.
+
+use super::{TAG, has_value, tag};
+use crate::format::fragment::{CONTINUES, HAS_MARKER};
+use crate::format::names::Names;
+use crate::format::wire::Reader;
+
+/// The most bytes of a text whose length takes a byte, and of one whose length takes two.
+const SHORT: usize = 1 << 7;
+const MIDDLE: usize = 1 << 14;
+
+/// The bytes of a boolean, and of a number, as units count them.
+const BOOLEAN: u32 = 1;
+const NUMBER: u32 = 8;
+
+/// The rows of a block in which each row is one entry with one version a column, nothing is deleted, and no row is large.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SimpleRows {
+    /// No version, marker or stamp is older (ms).
+    pub oldest: i64,
+    /// The newest seqno.
+    pub newest: u64,
+    /// Whether each row has a marker.
+    pub marked: bool,
+    /// For each row the bytes of its cells as units count them: names and values.
+    pub cells: Vec<u16>,
+}
+
+/// Collects them, entry by entry.
+pub(super) struct SimpleRowsBuilder {
+    base_seqno: u64,
+    /// Nothing once a row is not simple.
+    rows: Option<SimpleRows>,
+}
+
+/// An entry.
+pub(super) struct SimpleRow {
+    /// The bytes of its shape ([`fixed_bytes`]), and of its texts.
+    pub(super) fixed: Option<u32>,
+    pub(super) texts: usize,
+    /// Whether it has another key than the entry before.
+    pub(super) is_next: bool,
+    /// Its seqno, relative to the block's.
+    pub(super) seqno: i64,
+    /// The oldest of its stamp, its versions and its marker (ms).
+    pub(super) oldest: i64,
+    pub(super) marked: bool,
+}
+
+impl SimpleRowsBuilder {
+    /// For a block with this base of seqnos.
+    pub(super) fn new(base_seqno: u64) -> Self {
+        let rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new() };
+        Self { base_seqno, rows: Some(rows) }
+    }
+
+    /// Adds a row. Returns whether all are simple so far.
+    pub(super) fn push(&mut self, row: &SimpleRow) -> bool {
+        let cells = row.fixed.filter(|_| row.is_next).and_then(|fixed| u16::try_from(fixed as usize + row.texts).ok());
+        match (&mut self.rows, cells) {
+            (Some(rows), Some(cells)) => {
+                rows.oldest = rows.oldest.min(row.oldest);
+                rows.newest = rows.newest.max(self.base_seqno.wrapping_add_signed(row.seqno));
+                rows.marked &= row.marked;
+                rows.cells.push(cells);
+            }
+            _ => self.rows = None,
+        }
+        self.rows.is_some()
+    }
+
+    /// The rows, if all are simple.
+    pub(super) fn finish(self) -> Option<SimpleRows> {
+        self.rows
+    }
+}
+
+/// The length of a text that takes so many bytes with its length before it.
+#[inline]
+pub(super) fn text_bytes(stored: usize) -> usize {
+    let lengths = 1 + usize::from(stored > SHORT) + usize::from(stored > MIDDLE + 1);
+    stored.saturating_sub(lengths)
+}
+
+/// The bytes of a row's cells as units count them, but for its texts: all rows of a shape have the same. `None` if these rows
+/// are not simple. `cells` has number and tag of each.
+pub(super) fn fixed_bytes(head: u8, cells: &[u8], names: &Names) -> Option<u32> {
+    let mut cells = Reader::new(cells);
+    let (mut bytes, mut last) = (0, None);
+    while !cells.is_empty() {
+        let name = cells.uv32().ok()?;
+        let of = cells.u8().ok()? & TAG;
+        if last == Some(name) || !(has_value(of) || matches!(of, tag::FALSE | tag::TRUE)) {
+            return None;
+        }
+        last = Some(name);
+        bytes += names.get(name)?.len() as u32;
+        bytes += match of {
+            tag::FALSE | tag::TRUE => BOOLEAN,
+            tag::INTEGER | tag::DOUBLE => NUMBER,
+            _ => 0,
+        };
+    }
+    let exists = head & HAS_MARKER != 0 || last.is_some();
+    (exists && head & CONTINUES == 0).then_some(bytes)
+}
