@@ -135,6 +135,9 @@ export class Writer implements RowWriter {
   /** The bytes of taken rows that the client keeps, because they may have to be put again. */
   private bytesKept = 0;
   private storeAt = FIRST_STORE_BYTES;
+  /** The loaded rows and bytes that were asked for since another call last made the writer ask for them. */
+  private askedRows = 0;
+  private askedBytes = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private encoding = false;
   private room: { promise: Promise<void>; resolve(): void } | undefined;
@@ -419,7 +422,8 @@ export class Writer implements RowWriter {
       this.over = loaded.load === 0;
       // The load number changed, so the earlier load was stored because of others. It has to be counted.
       const others = (): boolean => this.loaded.some(({ load }) => load > 0 && load !== loaded.load);
-      if (!this.over && (results.bytes! >= this.storeAt || this.bytesKept >= this.maxBytes / 2 || others())) this.store();
+      const isLarge = results.bytes! >= this.storeAt || this.bytesKept >= this.maxBytes / 2;
+      if (!this.over && (isLarge || others())) this.store(isLarge);
     }
     this.landed(loaded.bytes);
   }
@@ -431,8 +435,8 @@ export class Writer implements RowWriter {
     else this.timer = setTimeout(() => this.wake(), STORE_AFTER);
   }
 
-  /** Asks for taken rows to be stored. */
-  private store(): void {
+  /** Asks for taken rows to be stored: because they are so many, or before another call. */
+  private store(isLarge = false): void {
     // The rows in the frame belong to the same loader.
     this.leave();
     const { loaded, loader } = this;
@@ -442,15 +446,18 @@ export class Writer implements RowWriter {
     this.loaded = [];
     this.loader = 0;
     this.over = false;
-    let rows = 0;
-    let bytes = 0;
     for (const frame of loaded) {
-      rows += frame.rows;
-      bytes += frame.bytes;
+      this.askedRows += frame.rows;
+      this.askedBytes += frame.bytes;
     }
-    if (rows < MANY / 4 && bytes < MANY_BYTES / 4) {
-      this.loadFrom = this.index + MANY;
-      this.loadFromByte = this.bytesLeft + MANY_BYTES;
+    if (!isLarge) {
+      // Calls between rows make loads small. One that comes soon after a large load does not.
+      if (this.askedRows < MANY / 4 && this.askedBytes < MANY_BYTES / 4) {
+        this.loadFrom = this.index + MANY;
+        this.loadFromByte = this.bytesLeft + MANY_BYTES;
+      }
+      this.askedRows = 0;
+      this.askedBytes = 0;
     }
     this.storeAt = Math.min(this.storeAt * 2, STORE_BYTES);
     this.ask(loader, loaded);

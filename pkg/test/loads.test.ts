@@ -76,6 +76,23 @@ test("another call has what was put before it stored first", async () => {
   assert.equal(engine.frames.flat().slice(-5).every(({ op }) => op === 7), true);
 });
 
+test("a call soon after a large load does not make small loads of what follows", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  await fill(writer, 0, 25_000);
+  await wait(20);
+  const before = sent(engine);
+  assert.deepEqual(before.slice(before.indexOf("s")), ["s"]);
+  // The rows since the last large load are few.
+  await fill(writer, 25_000, 25_500);
+  void db.putRow({ tableName: "t", ...row(3) });
+  await fill(writer, 25_500, 30_000);
+  await writer.close();
+  const after = engine.frames.flat().slice(before.length);
+  assert.deepEqual(after.map(({ op }) => op), [12, 13, 1, 12, 12, 13]);
+  assert.equal(engine.store.size, 30_000);
+});
+
 test("a load that others had stored is counted at once, and the next rows are another one", async () => {
   const { db, engine } = open(false);
   const writer = db.writer("t");
