@@ -45,8 +45,11 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
 pub(crate) fn blocks(data: &[u8]) {
     let raw = data.len() * 3;
     let whole = |stored: &[u8], raw: usize| {
-        if let Ok((joined, _)) = columns::join(stored, raw, None) {
+        if let Ok((joined, rows)) = columns::join(stored, raw, None) {
             assert_eq!(joined.len(), raw, "as long as it is said to be");
+            if Block::decode(joined.clone().into()).is_ok() {
+                assert_eq!(rows, columns::simple_rows(&joined), "what is known of its rows");
+            }
         }
         if let Ok((part, _)) = columns::join(stored, raw, Some(&[&[0], &5u64.to_be_bytes()])) {
             assert!(part.len() <= raw, "no longer than the whole");

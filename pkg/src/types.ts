@@ -184,7 +184,8 @@ export interface OpenOptions extends CallOptions {
   /**
    * A clock of your own, for tests and lessons [V10]: `{ now }` in milliseconds, moved by {@link Database.setClock}, or,
    * with `worker: false` only, a function that is called before every call. Default: the device's clock. The first filter
-   * with a value transfer rule loads code: it, and calls behind it, may take a later time of a function.
+   * with a value transfer rule loads code, and so do the first rows that a writer sends by the thousand: they, and calls behind
+   * them, may take a later time of a function.
    */
   readonly clock?: { readonly now: number } | (() => number) | undefined;
   /** Refuses requests over a limit; by default there is none [C5]. */

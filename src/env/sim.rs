@@ -31,6 +31,7 @@ struct World {
     /// The modules of the code that are not there, and whether they can be loaded.
     missing: RefCell<Vec<Module>>,
     offline: Cell<bool>,
+    hangs: Cell<u32>,
 }
 
 /// The tasks that can continue.
@@ -92,6 +93,7 @@ impl SimEnv {
             ready: Arc::default(),
             missing: RefCell::default(),
             offline: Cell::new(false),
+            hangs: Cell::new(0),
         }))
     }
 
@@ -103,6 +105,11 @@ impl SimEnv {
     /// From now on, modules can be loaded or not.
     pub fn set_offline(&self, offline: bool) {
         self.0.offline.set(offline);
+    }
+
+    /// Lets loading of code take so long (ms) before it fails, while it is offline.
+    pub fn set_hanging(&self, ms: u32) {
+        self.0.hangs.set(ms);
     }
 
     /// Sets the clock (ms).
@@ -255,6 +262,9 @@ impl Env for SimEnv {
             }
             world.yield_now().await;
             if world.0.offline.get() {
+                if world.0.hangs.get() > 0 {
+                    world.sleep(world.0.hangs.get()).await;
+                }
                 return Err(Error::new(
                     Code::Unavailable,
                     format!("the module '{}' could not be loaded", module.name()),

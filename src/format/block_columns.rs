@@ -111,7 +111,7 @@ impl BlockColumns {
             let key = key.get(TREE_BYTES..)?;
             sum.stored_keys += key.len() as u32;
             sum.keys += key_bytes(key)? as u32;
-            sum.cells += u32::from(bytes);
+            sum.cells = sum.cells.checked_add(bytes.into())?;
             let mut left = wanted;
             while left > 0 && !reader.is_empty() {
                 let (name, tag) = fragment::skip_to_value(&mut reader).ok()?;

@@ -17,7 +17,7 @@ use super::wire::here::{put_sv, put_uv};
 use super::wire::{self, Decoded, Reader};
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 
-const HIDES_OLDER: u8 = 1;
+pub(super) const HIDES_OLDER: u8 = 1;
 pub(super) const HAS_MARKER: u8 = 2;
 pub(super) const CONTINUES: u8 = 4;
 

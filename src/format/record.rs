@@ -189,7 +189,7 @@ pub struct Opened {
     pub rows: Option<SimpleRows>,
 }
 
-/// The same. If some `keys` are given, which ascend, a block in columns is read for their entries only, and others are left out.
+/// Takes the payload out as [`open`] does. If some `keys` are given, which ascend, a block in columns is read for their entries only, and others are left out.
 pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded<Opened> {
     let mut reader = Reader::new(record);
     if reader.take(4)? != MAGIC {

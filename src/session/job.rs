@@ -87,15 +87,17 @@ impl<S: Storage> Job<S> {
         let needed = match self.head.op {
             op::AZURE => [Some(Module::Azure), None],
             // Without it, rows are written the normal way.
-            op::PUT_ROWS if !self.is_in_vain(Module::Loads) => [rules, Some(Module::Loads)],
+            op::PUT_ROWS if !self.does_without_loads() => [rules, Some(Module::Loads)],
             _ => [rules, None],
         };
         needed.into_iter().flatten().find(|module| !self.shared.env.has(*module))
     }
 
-    /// Whether the request has waited for a module that could not be loaded.
-    fn is_in_vain(&self, module: Module) -> bool {
-        self.shared.missing.borrow().as_ref().is_some_and(|(missing, _)| *missing == module)
+    /// Whether rows by the thousand waited in vain for their module, just now or not long ago.
+    fn does_without_loads(&self) -> bool {
+        let Shared { missing, without_loads, env, .. } = &*self.shared;
+        missing.borrow().as_ref().is_some_and(|(missing, _)| *missing == Module::Loads)
+            || env.ticks_us() < without_loads.get()
     }
 
     /// A module is not loaded yet: the session stops here until it is.

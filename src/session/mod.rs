@@ -9,8 +9,8 @@
 //! are held as they are, and started in order as others end. The number of held frames is bounded too. Requests of
 //! further frames are refused, to be tried again.
 //!
-//! A request may need code that is not loaded yet: a filter [`Module::Rules`], a door its own. Then the session holds it and all
-//! later ones, so that they take effect in order, and loads the code.
+//! A request may need code that is not loaded yet: a filter [`Module::Rules`], rows by the thousand [`Module::Loads`], transactions
+//! and doors their own. Then the session holds it and all later ones, so that they take effect in order, and loads the code.
 //!
 //! An instance has any number of [`Sessions`]. They share these bounds, and each has its own share ([`budget`]).
 //! Sessions that hold frames start them in turn.
@@ -50,6 +50,9 @@ const SPARE_BYTES: usize = 64 << 10;
 const REQUEST_BYTES: usize = 512;
 const TIMES_BYTES: usize = 4;
 
+/// Rows by the thousand do without their module so many times as long as they waited for it in vain.
+const PATIENCE: u64 = 10;
+
 /// One client of an instance.
 pub struct Session<S: Storage>(Rc<Shared<S>>);
 
@@ -82,6 +85,8 @@ struct Shared<S: Storage> {
     loading: Cell<Option<Module>>,
     /// The module that could not be loaded, and why, while the requests that need it are refused or do without it.
     missing: RefCell<Option<(Module, Error)>>,
+    /// Until this time (us) rows by the thousand do without [`Module::Loads`]: it could not be loaded.
+    without_loads: Cell<u64>,
     /// Waiters for the start of some held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,
 }
@@ -225,6 +230,7 @@ impl<S: Storage> Shared<S> {
             ended: Cell::new(false),
             loading: Cell::new(None),
             missing: RefCell::default(),
+            without_loads: Cell::new(0),
             waiting: RefCell::default(),
         })
     }
@@ -292,7 +298,14 @@ impl<S: Storage> Shared<S> {
         self.common.leave_line(self);
         let shared = Rc::clone(self);
         self.env.spawn(Box::pin(async move {
-            *shared.missing.borrow_mut() = shared.env.load(module).await.err().map(|error| (module, error));
+            let asked = shared.env.ticks_us();
+            let failed = shared.env.load(module).await.err();
+            if failed.is_some() && module == Module::Loads {
+                // A server that hangs must not hold the session again and again.
+                let now = shared.env.ticks_us();
+                shared.without_loads.set(now + PATIENCE * (now - asked));
+            }
+            *shared.missing.borrow_mut() = failed.map(|error| (module, error));
             shared.loading.set(None);
             if shared.held_frames.get() > 0 {
                 shared.common.queue(&shared);

@@ -164,8 +164,37 @@ fn r2_rows_in_great_numbers_are_stored_with_and_without_the_code_that_loads_them
     }
 }
 
-/// R2, R8: of rows in great numbers, one has a condition with a rule. Each code is waited for, and only the rule is refused
-/// without its own.
+/// R2: a server that hangs holds a session for the code of loads once, and not again for ten times as long.
+#[test]
+fn r2_rows_in_great_numbers_do_without_code_that_did_not_come() {
+    let world = World::without(&[Module::Loads]);
+    let env = &world.store.env;
+    env.set_offline(true);
+    env.set_hanging(30_000);
+    let session = world.session(1);
+    let put_rows = |number: u64, first: i64| {
+        let rows: Vec<_> = (first..first + 300).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
+        frame(|out| {
+            out.put_rows(number, number, &rows);
+            out.get_row(number + 1, &get_row(7));
+        })
+    };
+    assert_eq!(submit(&session, put_rows(1, 1000)), Vec::<String>::new());
+    assert_eq!(world.later(), Vec::<String>::new());
+    env.advance(30_000);
+    assert_eq!(world.later(), ["1: done", "2: None"]);
+    env.set_offline(false);
+    env.advance(299_000);
+    assert_eq!(submit(&session, put_rows(3, 2000)), ["4: None"], "nobody waits");
+    assert_eq!(world.later(), ["3: done"]);
+    env.advance(1000);
+    assert_eq!(submit(&session, put_rows(5, 3000)), Vec::<String>::new());
+    assert_eq!(world.later(), ["5: done", "6: None"]);
+    assert_eq!(world.store.ids().len(), 600, "the last ones are in a load");
+}
+
+/// R2, R8: of rows in great numbers, one has a condition with a rule. Each code is waited for, and only the request with the
+/// rule is refused without its own.
 #[test]
 fn r2_r8_rows_in_great_numbers_with_a_rule_wait_for_the_code_of_both() {
     for offline in [false, true] {
@@ -173,16 +202,19 @@ fn r2_r8_rows_in_great_numbers_with_a_rule_wait_for_the_code_of_both() {
         world.store.env.set_offline(offline);
         let session = world.session(1);
         let mut rows: Vec<_> = (10..400).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
+        let more: Vec<_> = (400..800).map(|row| put("t", id(row), &[cell("a", int(row))])).collect();
         rows[5].column_condition = matching().options.filter.map(Box::new);
         let requests = frame(|out| {
             out.put_rows(3, 1, &rows);
-            out.put_rows(5, 1, &rows[6..]);
+            out.put_rows(5, 1, &more);
+            out.get_row(2, &get_row(500));
             out.store_rows(7, 1);
         });
         assert_eq!(submit(&session, requests), Vec::<String>::new());
-        let with_rule = if offline { "Unavailable" } else { "done" };
-        assert_eq!(world.later(), [&format!("3: {with_rule}"), "5: done", "7: done"]);
-        assert_eq!(world.store.ids(), (if offline { 16 } else { 10 }..400).collect::<Vec<_>>());
+        // Rows of a load are there when it is stored.
+        let (with_rule, early) = if offline { ("Unavailable", "Some(1)") } else { ("done", "None") };
+        assert_eq!(world.later(), [&format!("2: {early}"), &format!("3: {with_rule}"), "5: done", "7: done"]);
+        assert_eq!(world.store.ids(), (if offline { 400 } else { 10 }..800).collect::<Vec<_>>());
     }
 }
 

@@ -67,10 +67,10 @@ impl Keys<'_> {
                 Ok(step != 0)
             }
             Some(shared) => {
-                let before = self.key.len();
-                self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
+                let shared = usize::try_from(shared).unwrap_or(usize::MAX);
                 let own = self.own.take(self.differences.uv32()? as usize)?;
-                let is_same = own.is_empty() && self.key.len() == before;
+                let is_same = self.key.get(shared..).is_some_and(|rest| rest == own);
+                self.key.truncate(shared);
                 self.key.extend_from_slice(own);
                 Ok(!is_same)
             }
@@ -142,6 +142,9 @@ impl<'a> StoredBlock<'a> {
         let entries = described.uv32()?;
         let named = described.rest();
         let names = Names::decode(&mut described)?;
+        if !described.is_empty() {
+            return Err(described.damage("bytes behind the names"));
+        }
         Ok(Self { raw, head, bases, entries, named, names, streams, columns, budget })
     }
 

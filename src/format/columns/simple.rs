@@ -1,7 +1,7 @@
 //! What splitting and joining a block find out of its rows in passing, where all rows are simple.
 
-use super::{TAG, has_value, tag};
-use crate::format::fragment::{CONTINUES, HAS_MARKER};
+use super::{has_value, tag};
+use crate::format::fragment::{HAS_MARKER, HIDES_OLDER, OWN_VERSION};
 use crate::format::names::Names;
 use crate::format::wire::Reader;
 
@@ -56,7 +56,10 @@ impl SimpleRowsBuilder {
 
     /// Adds a row. Returns whether all are simple so far.
     pub(super) fn push(&mut self, row: &SimpleRow) -> bool {
-        let cells = row.fixed.filter(|_| row.is_next).and_then(|fixed| u16::try_from(fixed as usize + row.texts).ok());
+        let cells = row
+            .fixed
+            .filter(|_| row.is_next)
+            .and_then(|fixed| u16::try_from((fixed as usize).checked_add(row.texts)?).ok());
         match (&mut self.rows, cells) {
             (Some(rows), Some(cells)) => {
                 rows.oldest = rows.oldest.min(row.oldest);
@@ -71,7 +74,9 @@ impl SimpleRowsBuilder {
 
     /// The rows, if all are simple.
     pub(super) fn finish(self) -> Option<SimpleRows> {
-        self.rows
+        let mut rows = self.rows?;
+        rows.cells.shrink_to_fit();
+        Some(rows)
     }
 }
 
@@ -86,21 +91,23 @@ pub(super) fn text_bytes(stored: usize) -> usize {
 /// are not simple. `cells` has number and tag of each.
 pub(super) fn fixed_bytes(head: u8, cells: &[u8], names: &Names) -> Option<u32> {
     let mut cells = Reader::new(cells);
-    let (mut bytes, mut last) = (0, None);
+    let (mut bytes, mut last) = (0u32, None);
     while !cells.is_empty() {
-        let name = cells.uv32().ok()?;
-        let of = cells.u8().ok()? & TAG;
-        if last == Some(name) || !(has_value(of) || matches!(of, tag::FALSE | tag::TRUE)) {
+        let name = names.get(cells.uv32().ok()?)?;
+        let bits = cells.u8().ok()?;
+        let value = match bits & !OWN_VERSION {
+            tag::FALSE | tag::TRUE => BOOLEAN,
+            tag::INTEGER | tag::DOUBLE => NUMBER,
+            of if has_value(of) => 0,
+            _ => return None,
+        };
+        // Cells ascend. A reader of some columns stops behind the last of them.
+        if last.is_some_and(|last| last >= name) {
             return None;
         }
         last = Some(name);
-        bytes += names.get(name)?.len() as u32;
-        bytes += match of {
-            tag::FALSE | tag::TRUE => BOOLEAN,
-            tag::INTEGER | tag::DOUBLE => NUMBER,
-            _ => 0,
-        };
+        bytes = bytes.checked_add(name.len() as u32 + value)?;
     }
     let exists = head & HAS_MARKER != 0 || last.is_some();
-    (exists && head & CONTINUES == 0).then_some(bytes)
+    (exists && head & !(HIDES_OLDER | HAS_MARKER) == 0).then_some(bytes)
 }
