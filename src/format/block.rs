@@ -18,7 +18,7 @@ use super::names::{NameBuilder, Names};
 use super::record::{self, Opened, Place};
 use super::sorted_keys::SortedKeys;
 use super::wire::here::{put_bytes, put_sv};
-use super::wire::{Decoded, Reader, put_uv};
+use super::wire::{Decoded, Reader, put_uv, uv_length};
 use crate::collections::order::compare;
 use crate::model::CellChange;
 use bytes::Bytes;
@@ -110,7 +110,7 @@ impl Block {
     /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let rows = self.len() * size_of::<u16>();
+        let rows = self.len() * columns::ROW_MEMORY;
         self.raw.len() + self.keys.memory() + self.names.memory() + rows + size_of::<Self>()
     }
 
@@ -131,17 +131,18 @@ impl Block {
         Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
     }
 
-    /// The key of the entry with this index, and a reader of its cells, which begins with the payload.
+    /// The key of the entry with this index, and a reader of its cells, which begins with the payload. There are so many bytes
+    /// between the two.
     #[inline(always)]
-    pub(super) fn cells(&self, index: usize) -> Option<(&[u8], Reader<'_>)> {
+    pub(super) fn cells(&self, index: usize, head: u8) -> Option<(&[u8], Reader<'_>)> {
         let (start, end) = self.keys.place(index)?;
         let key = self.raw.get(start as usize..end as usize)?;
-        let mut reader = Reader::new_at(&self.raw, end as usize);
-        reader.skip_uv().ok()?;
-        let length = reader.count().ok()?;
-        let mut cells = Reader::new_at(self.raw.get(..reader.at() + length)?, reader.at());
-        fragment::skip_head(&mut cells).ok()?;
-        Some((key, cells))
+        // The cells end where the next entry begins, with the length of its key.
+        let last = match self.keys.place(index + 1) {
+            Some((start, end)) => (start as usize).checked_sub(uv_length(end - start))?,
+            None => self.raw.len(),
+        };
+        Some((key, Reader::new_at(self.raw.get(..last)?, end as usize + usize::from(head))))
     }
 
     /// The names of its columns.

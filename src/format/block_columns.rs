@@ -29,6 +29,12 @@ fn place_of(raw: &[u8], place: usize, tag: u8) -> u32 {
     small.map_or((place as u32) << TAG_BITS | u32::from(tag), |small| (small << TAG_BITS).cast_unsigned() | HERE)
 }
 
+/// The integer that lies in a place itself.
+#[inline(always)]
+fn integer_of(place: u32) -> Option<i64> {
+    (place & HERE == HERE).then(|| (place.cast_signed() >> TAG_BITS).into())
+}
+
 /// The integer at a place, if it takes at most four bytes, and so has [`TAG_BITS`] bits to spare. `None` too at the end of the payload.
 #[inline(always)]
 fn small_integer(raw: &[u8], place: usize) -> Option<i32> {
@@ -90,7 +96,7 @@ impl BlockColumns {
     #[must_use]
     #[inline(never)]
     pub fn read<'n>(block: &Block, names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
-        let SimpleRows { oldest, newest, marked, cells } = block.simple_rows()?;
+        let SimpleRows { oldest, newest, marked, cells, heads } = block.simple_rows()?;
         let raw = block.payload();
         if raw.len() >= LARGEST {
             return None;
@@ -105,9 +111,9 @@ impl BlockColumns {
         let meanings: Vec<_> = block.names().iter().map(meaning).collect();
         let wanted = meanings.iter().filter(|meaning| matches!(meaning, Meaning::Wanted(_))).count();
         let (mut sum, mut sums) = (RowBytes::default(), Vec::with_capacity(cells.len() + 1));
-        for (index, &bytes) in cells.iter().enumerate() {
+        for (index, (&bytes, &head)) in cells.iter().zip(heads).enumerate() {
             sums.push(sum);
-            let (key, mut reader) = block.cells(index)?;
+            let (key, mut reader) = block.cells(index, head)?;
             let key = key.get(TREE_BYTES..)?;
             sum.stored_keys += key.len() as u32;
             sum.keys += key_bytes(key)? as u32;
@@ -221,11 +227,16 @@ impl FilterColumn for ColumnValues<'_> {
     #[inline(always)]
     fn value(&self, row: usize) -> Result<Option<ValueRef<'_>>, Unreadable> {
         let Some(place) = self.place(row) else { return Ok(None) };
-        if place & HERE == HERE {
-            return Ok(Some(ValueRef::Integer((place.cast_signed() >> TAG_BITS).into())));
+        if let Some(integer) = integer_of(place) {
+            return Ok(Some(ValueRef::Integer(integer)));
         }
         let (mut reader, tag) = self.at(place);
         wire::value(&mut reader, tag).map(Some).map_err(|_| Unreadable)
+    }
+
+    #[inline(always)]
+    fn integer(&self, row: usize) -> Option<i64> {
+        integer_of(self.place(row)?)
     }
 }
 

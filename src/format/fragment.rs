@@ -148,14 +148,6 @@ fn read_head(reader: &mut Reader<'_>, base: i64) -> Decoded<(FragmentHead, bool)
     Ok((FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, bits == CONTINUES))
 }
 
-/// Passes the head of a fragment over.
-#[inline(always)]
-pub(super) fn skip_head(reader: &mut Reader<'_>) -> Decoded<()> {
-    let head = reader.u8()?;
-    reader.skip_uv()?;
-    if head & HAS_MARKER != 0 { reader.skip_uv() } else { Ok(()) }
-}
-
 /// Passes a cell over, up to its value. Returns the number of its column and its tag.
 #[inline(always)]
 pub(super) fn skip_to_value(reader: &mut Reader<'_>) -> Decoded<(u32, u8)> {

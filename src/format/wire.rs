@@ -247,6 +247,12 @@ pub fn put_uv(value: u64, out: &mut Vec<u8>) {
     here::put_uv(value, out);
 }
 
+/// The bytes of an unsigned varint that is no longer than it has to be.
+#[inline(always)]
+pub(super) fn uv_length(value: u32) -> usize {
+    (u32::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 /// Appends a signed varint.
 pub fn put_sv(value: i64, out: &mut Vec<u8>) {
     here::put_sv(value, out);
@@ -381,6 +387,10 @@ mod tests {
             prop_assert_eq!(reader.sv(), Ok(value));
             prop_assert_eq!(reader.uv(), Ok(unsigned));
             prop_assert!(reader.is_empty());
+            let short = unsigned as u32 >> (unsigned >> 59);
+            bytes.clear();
+            put_uv(short.into(), &mut bytes);
+            prop_assert_eq!(uv_length(short), bytes.len());
         }
     }
 

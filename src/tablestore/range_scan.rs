@@ -10,8 +10,8 @@ use crate::model::capacity::units;
 use crate::model::{Consumed, KeyReader, RowSink, limits};
 
 /// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: where it drops few,
-/// columns only cost time.
-const LOOKED_AT: usize = 8;
+/// columns only cost time. A wrong guess costs a block's columns, which is little.
+const LOOKED_AT: usize = 2;
 
 /// Whether a range scan goes on.
 pub(super) enum ScanStep {

@@ -233,6 +233,7 @@ impl<'a> StoredBlock<'a> {
                 continue;
             }
             put_bytes(&walk.key, &mut out);
+            let behind_key = out.len();
             put_sv(seqno, &mut out);
             fragment.clear();
             fragment.push(shape.head);
@@ -245,6 +246,7 @@ impl<'a> StoredBlock<'a> {
                 put_sv(marker, &mut fragment);
                 oldest = oldest.min(at.wrapping_add(marker));
             }
+            let before_cells = fragment.len();
             for cell in cells {
                 put_uv(cell.name.into(), &mut fragment);
                 fragment.push(cell.bits);
@@ -273,7 +275,8 @@ impl<'a> StoredBlock<'a> {
             if out.len() > raw {
                 break;
             }
-            simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, oldest, marked });
+            let head = out.len() - (fragment.len() - before_cells) - behind_key;
+            simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, head, oldest, marked });
         }
         if out.len() > raw || wanted.is_none() && out.len() < raw {
             return Err(Damage { what: "the block has another length", at: 0 });

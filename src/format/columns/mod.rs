@@ -35,7 +35,7 @@ mod stream;
 mod tests;
 
 pub use join::join;
-pub use simple::SimpleRows;
+pub use simple::{ROW_MEMORY, SimpleRows};
 pub use split::{simple_rows, split};
 
 use super::fragment::TAG;

@@ -24,7 +24,12 @@ pub struct SimpleRows {
     pub marked: bool,
     /// For each row the bytes of its cells as units count them: names and values.
     pub cells: Vec<u16>,
+    /// For each row the bytes between its key and its cells.
+    pub heads: Vec<u8>,
 }
+
+/// The bytes of what is known of a row.
+pub const ROW_MEMORY: usize = size_of::<u16>() + size_of::<u8>();
 
 /// Collects them, entry by entry.
 pub(super) struct SimpleRowsBuilder {
@@ -42,6 +47,8 @@ pub(super) struct SimpleRow {
     pub(super) is_next: bool,
     /// Its seqno, relative to the block's.
     pub(super) seqno: i64,
+    /// The bytes between its key and its cells.
+    pub(super) head: usize,
     /// The oldest of its stamp, its versions and its marker (ms).
     pub(super) oldest: i64,
     pub(super) marked: bool,
@@ -50,7 +57,7 @@ pub(super) struct SimpleRow {
 impl SimpleRowsBuilder {
     /// For a block with this base of seqnos.
     pub(super) fn new(base_seqno: u64) -> Self {
-        let rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new() };
+        let rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), heads: Vec::new() };
         Self { base_seqno, rows: Some(rows) }
     }
 
@@ -60,12 +67,13 @@ impl SimpleRowsBuilder {
             .fixed
             .filter(|_| row.is_next)
             .and_then(|fixed| u16::try_from((fixed as usize).checked_add(row.texts)?).ok());
-        match (&mut self.rows, cells) {
-            (Some(rows), Some(cells)) => {
+        match (&mut self.rows, cells.zip(u8::try_from(row.head).ok())) {
+            (Some(rows), Some((cells, head))) => {
                 rows.oldest = rows.oldest.min(row.oldest);
                 rows.newest = rows.newest.max(self.base_seqno.wrapping_add_signed(row.seqno));
                 rows.marked &= row.marked;
                 rows.cells.push(cells);
+                rows.heads.push(head);
             }
             _ => self.rows = None,
         }
@@ -76,6 +84,7 @@ impl SimpleRowsBuilder {
     pub(super) fn finish(self) -> Option<SimpleRows> {
         let mut rows = self.rows?;
         rows.cells.shrink_to_fit();
+        rows.heads.shrink_to_fit();
         Some(rows)
     }
 }

@@ -6,7 +6,7 @@ use super::{ColumnNumbers, Form, SHAPES, TAG, has_value, most, stream};
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION};
 use crate::format::names::Names;
 use crate::format::wire::here::{put_sv, put_uv};
-use crate::format::wire::{Decoded, Reader, put_bytes};
+use crate::format::wire::{Decoded, Reader, put_bytes, uv_length};
 
 /// A block that names more columns is not split: each has few values, and takes memory until all are read.
 const COLUMNS: u32 = 1024;
@@ -83,9 +83,13 @@ fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
     let head = reader.at();
     let (mut previous, mut seqno, mut stamp): (&[u8], _, _) = (&[], 0i64, 0i64);
     for _ in 0..count {
+        let before = reader.at();
         let key = reader.bytes()?;
-        let is_next = to.add_key(key, previous);
+        // A reader of some columns finds the end of the row before by the length of that number.
+        let is_short = reader.at() - before == uv_length(key.len() as u32) + key.len();
+        let is_next = to.add_key(key, previous) && is_short;
         previous = key;
+        let behind_key = reader.at();
         let next = reader.sv_here()?;
         put_sv(next.wrapping_sub(seqno), &mut to.seqnos);
         seqno = next;
@@ -93,7 +97,8 @@ fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
         // A reader that ends with the fragment and keeps its place in the payload.
         let within = payload.get(..reader.at()).unwrap_or_default();
         let mut fragment = Reader::new_at(within, reader.at() - length);
-        let row = SimpleRow { is_next, seqno, ..to.add_fragment(&mut fragment, (&mut stamp, base), &names)? };
+        let mut row = to.add_fragment(&mut fragment, (&mut stamp, base), &names)?;
+        row = SimpleRow { is_next, seqno, head: row.head - behind_key, ..row };
         if !simple.push(&row) && has_to_be_simple {
             return Err(reader.damage("a row is not simple"));
         }
@@ -122,7 +127,8 @@ impl Streams {
         shared < key.len().max(previous.len())
     }
 
-    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own.
+    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own. `head` of the result is the place
+    /// of its cells.
     fn add_fragment(
         &mut self,
         reader: &mut Reader<'_>,
@@ -141,7 +147,7 @@ impl Streams {
             put_sv(marker, &mut self.markers);
             oldest = oldest.min(at.wrapping_add(marker));
         }
-        let (mut cells, mut texts) = (0, 0);
+        let (head, mut cells, mut texts) = (reader.at(), 0, 0);
         while !reader.is_empty() {
             let name = reader.uv32()?;
             let bits = reader.u8()?;
@@ -159,7 +165,7 @@ impl Streams {
             }
         }
         let fixed = self.add_shape(cells, names);
-        Ok(SimpleRow { fixed, texts, oldest, marked, is_next: true, seqno: 0 })
+        Ok(SimpleRow { fixed, texts, oldest, marked, head, is_next: true, seqno: 0 })
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::stream::Share;
 use super::*;
 use crate::format::block::Block;
-use crate::format::fragment::{self, FragmentHead};
+use crate::format::fragment::{self, FragmentHead, HAS_MARKER};
 use crate::format::names::NameBuilder;
 use crate::format::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
 use crate::model::{CellChange, CellOp, ValueRef};
@@ -77,7 +77,7 @@ fn entries(block: &Block) -> Vec<(Vec<u8>, u64, FragmentHead, String)> {
 
 /// The rows of a block as its fragments have them, if all are simple.
 fn rows_of(block: &Block) -> Option<SimpleRows> {
-    let mut rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new() };
+    let mut rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), heads: Vec::new() };
     let mut last = None;
     for index in 0..block.len() {
         let entry = block.entry(index)?;
@@ -98,6 +98,13 @@ fn rows_of(block: &Block) -> Option<SimpleRows> {
             return None;
         }
         rows.cells.push(u16::try_from(bytes).ok()?);
+        let mut head = Reader::new(entry.fragment);
+        if head.u8().expect("a head") & HAS_MARKER != 0 {
+            head.sv().expect("a marker or a stamp");
+        }
+        head.sv().expect("a stamp");
+        let between = entry.fragment.as_ptr().addr() - entry.key.as_ptr_range().end.addr();
+        rows.heads.push(u8::try_from(between + head.at()).expect("some bytes"));
     }
     Some(rows)
 }
@@ -151,6 +158,17 @@ fn rows() -> impl Strategy<Value = Vec<RowSeed>> {
         rows.sort();
         rows
     })
+}
+
+#[test]
+fn a_block_with_a_padded_length_of_a_key_has_no_simple_rows() {
+    let rows: Vec<RowSeed> = (0..3).map(|id| (vec![7, 7, id], 1, 1, Some(1), Vec::new())).collect();
+    let payload = payload(&rows);
+    assert_eq!(simple_rows(&payload).map(|rows| rows.heads), Some(vec![5; 3]));
+    let at = payload.windows(4).position(|bytes| bytes == [3, 7, 7, 1]).expect("the second key");
+    let padded = [&payload[..at], &[0x83, 0][..], &payload[at + 1..]].concat();
+    assert_eq!(Block::decode(padded.clone().into()).map(|block| block.len()), Ok(3));
+    assert_eq!(simple_rows(&padded), None);
 }
 
 proptest! {

@@ -15,6 +15,9 @@ pub trait FilterColumn {
     /// # Errors
     /// If the value cannot be read.
     fn value(&self, row: usize) -> Result<Option<ValueRef<'_>>, Unreadable>;
+
+    /// The value in a row, if it is an integer that need not be read. Most integers are.
+    fn integer(&self, row: usize) -> Option<i64>;
 }
 
 impl CheckedFilter<'_> {
@@ -90,13 +93,16 @@ fn compare<C: FilterColumn>(
     };
     let Some(column) = column else { return vec![missing; rows] };
     let comparison = filter.comparison();
-    let judge = |row| match column.value(row) {
-        Ok(None) => missing,
-        Ok(Some(value)) => comparison.holds(value),
-        Err(Unreadable) => {
-            unreadable.push(row);
-            true
-        }
+    let judge = |row| match (comparison.integer(), column.integer(row)) {
+        (Some(with), Some(value)) => comparison.lets_pass(value.cmp(&with)),
+        _ => match column.value(row) {
+            Ok(None) => missing,
+            Ok(Some(value)) => comparison.holds(value),
+            Err(Unreadable) => {
+                unreadable.push(row);
+                true
+            }
+        },
     };
     (0..rows).map(judge).collect()
 }

@@ -12,6 +12,7 @@ pub use by_column::{FilterColumn, Unreadable};
 pub use checked::CheckedFilter;
 
 use super::{ColumnName, ValueRef};
+use std::cmp::Ordering;
 
 /// How a column is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,22 @@ impl Comparison<'_> {
             (ValueRef::Binary(a), ValueRef::Binary(b)) => Some(a.cmp(b)),
             _ => None,
         };
-        order.is_some_and(|order| self.orders >> (order as i8 + 1) & 1 == 1)
+        order.is_some_and(|order| self.lets_pass(order))
+    }
+
+    /// The value to compare with, if it is an integer.
+    #[inline(always)]
+    fn integer(self) -> Option<i64> {
+        match self.with {
+            Some(ValueRef::Integer(with)) => Some(with),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds for a value that comes in this order before, with or behind the one to compare with.
+    #[inline(always)]
+    fn lets_pass(self, order: Ordering) -> bool {
+        self.orders >> (order as i8 + 1) & 1 == 1
     }
 }
 
