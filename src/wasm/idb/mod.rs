@@ -525,11 +525,12 @@ async fn numbered(read: &Read, store_name: &str, from: u64) -> Result<Vec<(u64, 
     // Both see the same records, because they belong to one transaction.
     let keys = store.get_all_keys_with_key(&from)?;
     let values = read.answer(&store.get_all_with_key(&from)?).await?;
-    let mut found = Vec::new();
-    for (key, value) in Array::from(&keys.result()?).iter().zip(Array::from(&values).iter()) {
-        found.push((to_number(&key)?, to_bytes(&value)));
+    let (keys, values) = (Array::from(&keys.result()?), Array::from(&values));
+    if keys.length() != values.length() {
+        // The shorter list would hide the newest records.
+        return Err(Error::corrupt(store_name, "its keys and values are not as many").into());
     }
-    Ok(found)
+    keys.iter().zip(values.iter()).map(|(key, value)| Ok((to_number(&key)?, to_bytes(&value)))).collect()
 }
 
 fn durability(kind: &str) -> Result<Object> {
