@@ -15,6 +15,8 @@ const COLUMNS: [&str; 5] = ["a", "b", "c", "d", "e"];
 fn block(input: &mut Input<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::default();
     let mut key = 0u64;
+    // Short keys and long ones have differences of another kind.
+    let key_from = input.pick(6);
     for i in 0..u64::from(input.byte()) {
         let stamp = if input.one_in(8) { input.integer() } else { 1000 };
         let cells =
@@ -34,7 +36,8 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
         let head = FragmentHead { hides_older: input.one_in(2), marker: input.one_in(2).then_some(stamp), stamp };
         key += u64::from(input.byte());
         let bytes = key.to_be_bytes();
-        builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
+        builder
+            .push(&bytes[key_from..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
     }
     let stored = builder.finish(PLACE, Form::Dense).0;
     Block::open(PLACE, &stored, None).expect("a block that was just made");

@@ -131,10 +131,10 @@ impl Block {
         Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
     }
 
-    /// The key of the entry with this index, and a reader of its cells, which begins with the payload. There are so many bytes
-    /// between the two.
+    /// The key of the entry with this index, and a reader of its cells: `before` is the number of bytes between them. The reader's
+    /// places count from the start of the payload.
     #[inline(always)]
-    pub(super) fn cells(&self, index: usize, head: u8) -> Option<(&[u8], Reader<'_>)> {
+    pub(super) fn cells(&self, index: usize, before: u8) -> Option<(&[u8], Reader<'_>)> {
         let (start, end) = self.keys.place(index)?;
         let key = self.raw.get(start as usize..end as usize)?;
         // The cells end where the next entry begins, with the length of its key.
@@ -142,7 +142,7 @@ impl Block {
             Some((start, end)) => (start as usize).checked_sub(uv_length(end - start))?,
             None => self.raw.len(),
         };
-        Some((key, Reader::new_at(self.raw.get(..last)?, end as usize + usize::from(head))))
+        Some((key, Reader::new_at(self.raw.get(..last)?, end as usize + usize::from(before))))
     }
 
     /// The names of its columns.

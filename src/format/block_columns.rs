@@ -96,11 +96,11 @@ impl BlockColumns {
     #[must_use]
     #[inline(never)]
     pub fn read<'n>(block: &Block, names: impl IntoIterator<Item = &'n str>) -> Option<Self> {
-        let SimpleRows { oldest, newest, marked, cells, heads } = block.simple_rows()?;
         let raw = block.payload();
         if raw.len() >= LARGEST {
             return None;
         }
+        let SimpleRows { oldest, newest, marked, cells, before_cells } = block.simple_rows()?;
         let column = |name: &str| Places { name: name.into(), places: vec![0; cells.len()] };
         let mut columns: Vec<Places> = names.into_iter().map(column).collect();
         let meaning = |name: &str| match columns.iter().position(|column| same(&column.name, name)) {
@@ -111,9 +111,9 @@ impl BlockColumns {
         let meanings: Vec<_> = block.names().iter().map(meaning).collect();
         let wanted = meanings.iter().filter(|meaning| matches!(meaning, Meaning::Wanted(_))).count();
         let (mut sum, mut sums) = (RowBytes::default(), Vec::with_capacity(cells.len() + 1));
-        for (index, (&bytes, &head)) in cells.iter().zip(heads).enumerate() {
+        for (index, (&bytes, &before)) in cells.iter().zip(before_cells).enumerate() {
             sums.push(sum);
-            let (key, mut reader) = block.cells(index, head)?;
+            let (key, mut reader) = block.cells(index, before)?;
             let key = key.get(TREE_BYTES..)?;
             sum.stored_keys += key.len() as u32;
             sum.keys += key_bytes(key)? as u32;
@@ -132,6 +132,8 @@ impl BlockColumns {
                 wire::pass_here(&mut reader, tag).ok()?;
             }
         }
+        // Readers add them.
+        sum.stored_keys.checked_add(sum.cells)?;
         sums.push(sum);
         Some(Self { sums, oldest: *oldest, newest: *newest, marked: *marked, columns })
     }

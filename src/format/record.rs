@@ -137,26 +137,28 @@ fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> (Bytes, Optio
 
 /// Appends the payload in its shortest form. Returns the codec, and the rows of a block if all are simple.
 fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> (u8, Option<SimpleRows>) {
-    let start = out.len();
+    let (start, mut rows) = (out.len(), None);
     // The fast form is always legal.
     let form = if modules::is_loaded(Module::Dense) { form } else { Form::Fast };
     if payload.len() <= MAX_COMPRESSED_RAW {
         if let Place::Block(_) = place
             && payload.len() <= MAX_COLUMNS_RAW
-            && let Some((split, rows)) = columns::split(payload, form)
-            && split.len() < payload.len()
+            && let Some((split, found)) = columns::split(payload, form)
         {
-            out.extend_from_slice(&split);
-            return (COLUMNS, rows);
+            if split.len() < payload.len() {
+                out.extend_from_slice(&split);
+                return (COLUMNS, found);
+            }
+            rows = found;
         }
         lz4::compress(payload, out);
         if out.len() - start < payload.len() {
-            return (LZ4, None);
+            return (LZ4, rows);
         }
         out.truncate(start);
     }
     out.extend_from_slice(payload);
-    (RAW, None)
+    (RAW, rows)
 }
 
 /// The version of a record's format.

@@ -22,6 +22,8 @@ const LEAST_ENTRY: usize = 5;
 /// and a quarter times their bytes. The values and their ends take less than three times the bytes of their cells.
 const MOST_LISTS: usize = 11;
 
+const OTHER_LENGTH: Damage = Damage { what: "the block has another length", at: 0 };
+
 /// A cell of a shape.
 struct Cell {
     name: u32,
@@ -69,7 +71,8 @@ impl Keys<'_> {
             Some(shared) => {
                 let shared = usize::try_from(shared).unwrap_or(usize::MAX);
                 let own = self.own.take(self.differences.uv32()? as usize)?;
-                let is_same = self.key.get(shared..).is_some_and(|rest| rest == own);
+                let rest = self.key.get(shared..).ok_or(self.own.damage("a key without one before it"))?;
+                let is_same = rest == own;
                 self.key.truncate(shared);
                 self.key.extend_from_slice(own);
                 Ok(!is_same)
@@ -275,11 +278,11 @@ impl<'a> StoredBlock<'a> {
             if out.len() > raw {
                 break;
             }
-            let head = out.len() - (fragment.len() - before_cells) - behind_key;
-            simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, head, oldest, marked });
+            let before_cells = out.len() - (fragment.len() - before_cells) - behind_key;
+            simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, before_cells, oldest, marked });
         }
         if out.len() > raw || wanted.is_none() && out.len() < raw {
-            return Err(Damage { what: "the block has another length", at: 0 });
+            return Err(OTHER_LENGTH);
         }
         let Some(wanted) = wanted else { return Ok((out, simple.finish())) };
         let mut part = Vec::with_capacity(out.len());
@@ -287,6 +290,10 @@ impl<'a> StoredBlock<'a> {
         put_uv(wanted.len() as u64, &mut part);
         part.extend_from_slice(self.named);
         part.extend_from_slice(out.get(head.len()..).unwrap_or_default());
+        if wanted.len() < self.entries as usize && part.len() >= raw {
+            // It would be taken for the whole block.
+            return Err(OTHER_LENGTH);
+        }
         Ok((part, None))
     }
 }

@@ -25,7 +25,7 @@ pub struct SimpleRows {
     /// For each row the bytes of its cells as units count them: names and values.
     pub cells: Vec<u16>,
     /// For each row the bytes between its key and its cells.
-    pub heads: Vec<u8>,
+    pub before_cells: Vec<u8>,
 }
 
 /// The bytes of what is known of a row.
@@ -47,8 +47,8 @@ pub(super) struct SimpleRow {
     pub(super) is_next: bool,
     /// Its seqno, relative to the block's.
     pub(super) seqno: i64,
-    /// The bytes between its key and its cells.
-    pub(super) head: usize,
+    /// The bytes between its key and its cells: four numbers and a byte at most.
+    pub(super) before_cells: usize,
     /// The oldest of its stamp, its versions and its marker (ms).
     pub(super) oldest: i64,
     pub(super) marked: bool,
@@ -57,7 +57,8 @@ pub(super) struct SimpleRow {
 impl SimpleRowsBuilder {
     /// For a block with this base of seqnos.
     pub(super) fn new(base_seqno: u64) -> Self {
-        let rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), heads: Vec::new() };
+        let rows =
+            SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), before_cells: Vec::new() };
         Self { base_seqno, rows: Some(rows) }
     }
 
@@ -67,13 +68,13 @@ impl SimpleRowsBuilder {
             .fixed
             .filter(|_| row.is_next)
             .and_then(|fixed| u16::try_from((fixed as usize).checked_add(row.texts)?).ok());
-        match (&mut self.rows, cells.zip(u8::try_from(row.head).ok())) {
-            (Some(rows), Some((cells, head))) => {
+        match (&mut self.rows, cells.zip(u8::try_from(row.before_cells).ok())) {
+            (Some(rows), Some((cells, before_cells))) => {
                 rows.oldest = rows.oldest.min(row.oldest);
                 rows.newest = rows.newest.max(self.base_seqno.wrapping_add_signed(row.seqno));
                 rows.marked &= row.marked;
                 rows.cells.push(cells);
-                rows.heads.push(head);
+                rows.before_cells.push(before_cells);
             }
             _ => self.rows = None,
         }
@@ -84,7 +85,7 @@ impl SimpleRowsBuilder {
     pub(super) fn finish(self) -> Option<SimpleRows> {
         let mut rows = self.rows?;
         rows.cells.shrink_to_fit();
-        rows.heads.shrink_to_fit();
+        rows.before_cells.shrink_to_fit();
         Some(rows)
     }
 }

@@ -85,9 +85,9 @@ fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
     for _ in 0..count {
         let before = reader.at();
         let key = reader.bytes()?;
-        // A reader of some columns finds the end of the row before by the length of that number.
-        let is_short = reader.at() - before == uv_length(key.len() as u32) + key.len();
-        let is_next = to.add_key(key, previous) && is_short;
+        // The end of a row's cells is computed from the length of the next key, which must not be padded then.
+        let is_length_short = reader.at() - before == uv_length(key.len() as u32) + key.len();
+        let is_next = to.add_key(key, previous) && is_length_short;
         previous = key;
         let behind_key = reader.at();
         let next = reader.sv_here()?;
@@ -97,8 +97,8 @@ fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
         // A reader that ends with the fragment and keeps its place in the payload.
         let within = payload.get(..reader.at()).unwrap_or_default();
         let mut fragment = Reader::new_at(within, reader.at() - length);
-        let mut row = to.add_fragment(&mut fragment, (&mut stamp, base), &names)?;
-        row = SimpleRow { is_next, seqno, head: row.head - behind_key, ..row };
+        let (row, cells_at) = to.add_fragment(&mut fragment, (&mut stamp, base), &names)?;
+        let row = SimpleRow { is_next, seqno, before_cells: cells_at - behind_key, ..row };
         if !simple.push(&row) && has_to_be_simple {
             return Err(reader.damage("a row is not simple"));
         }
@@ -127,14 +127,14 @@ impl Streams {
         shared < key.len().max(previous.len())
     }
 
-    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own. `head` of the result is the place
-    /// of its cells.
+    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own. Returns the place of
+    /// its cells too.
     fn add_fragment(
         &mut self,
         reader: &mut Reader<'_>,
         (stamp, base): (&mut i64, i64),
         names: &Names,
-    ) -> Decoded<SimpleRow> {
+    ) -> Decoded<(SimpleRow, usize)> {
         self.shape.clear();
         let head = reader.u8()?;
         self.shape.push(head);
@@ -147,7 +147,7 @@ impl Streams {
             put_sv(marker, &mut self.markers);
             oldest = oldest.min(at.wrapping_add(marker));
         }
-        let (head, mut cells, mut texts) = (reader.at(), 0, 0);
+        let (cells_at, mut cells, mut texts) = (reader.at(), 0, 0);
         while !reader.is_empty() {
             let name = reader.uv32()?;
             let bits = reader.u8()?;
@@ -165,7 +165,7 @@ impl Streams {
             }
         }
         let fixed = self.add_shape(cells, names);
-        Ok(SimpleRow { fixed, texts, oldest, marked, head, is_next: true, seqno: 0 })
+        Ok((SimpleRow { fixed, texts, oldest, marked, is_next: true, seqno: 0, before_cells: 0 }, cells_at))
     }
 
     #[inline]

@@ -77,7 +77,8 @@ fn entries(block: &Block) -> Vec<(Vec<u8>, u64, FragmentHead, String)> {
 
 /// The rows of a block as its fragments have them, if all are simple.
 fn rows_of(block: &Block) -> Option<SimpleRows> {
-    let mut rows = SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), heads: Vec::new() };
+    let mut rows =
+        SimpleRows { oldest: i64::MAX, newest: 0, marked: true, cells: Vec::new(), before_cells: Vec::new() };
     let mut last = None;
     for index in 0..block.len() {
         let entry = block.entry(index)?;
@@ -104,7 +105,7 @@ fn rows_of(block: &Block) -> Option<SimpleRows> {
         }
         head.sv().expect("a stamp");
         let between = entry.fragment.as_ptr().addr() - entry.key.as_ptr_range().end.addr();
-        rows.heads.push(u8::try_from(between + head.at()).expect("some bytes"));
+        rows.before_cells.push(u8::try_from(between + head.at()).expect("some bytes"));
     }
     Some(rows)
 }
@@ -164,11 +165,32 @@ fn rows() -> impl Strategy<Value = Vec<RowSeed>> {
 fn a_block_with_a_padded_length_of_a_key_has_no_simple_rows() {
     let rows: Vec<RowSeed> = (0..3).map(|id| (vec![7, 7, id], 1, 1, Some(1), Vec::new())).collect();
     let payload = payload(&rows);
-    assert_eq!(simple_rows(&payload).map(|rows| rows.heads), Some(vec![5; 3]));
+    assert_eq!(simple_rows(&payload).map(|rows| rows.before_cells), Some(vec![5; 3]));
     let at = payload.windows(4).position(|bytes| bytes == [3, 7, 7, 1]).expect("the second key");
     let padded = [&payload[..at], &[0x83, 0][..], &payload[at + 1..]].concat();
     assert_eq!(Block::decode(padded.clone().into()).map(|block| block.len()), Ok(3));
     assert_eq!(simple_rows(&padded), None);
+}
+
+#[test]
+fn a_key_that_shares_more_than_there_is_is_refused() {
+    // Else it could be the key before, and pass for another one.
+    let row = |seqno| -> RowSeed { (vec![7, 7, 1], seqno, 1, Some(1), Vec::new()) };
+    let payload = payload(&[row(2), row(1)]);
+    let mut stored = split(&payload, Form::Fast).expect("it is a block's payload");
+    let at = stored.windows(5).position(|bytes| bytes == [16, 1, 3, 4, 0]).expect("the keys");
+    stored[at + 3] = 5;
+    assert!(join(&stored, payload.len()).is_err());
+}
+
+#[test]
+fn a_part_of_a_block_does_not_pass_for_the_whole() {
+    let row = |id| -> RowSeed { (vec![7, 7, id], 1, 1, Some(1), Vec::new()) };
+    let payload = payload(&[row(1), row(2)]);
+    let stored = split(&payload, Form::Fast).expect("it is a block's payload");
+    let part = join_rows(&stored, payload.len(), Some(&[&[7, 7, 1]])).expect("a row");
+    assert!(part.len() < payload.len());
+    assert!(join_rows(&stored, part.len(), Some(&[&[7, 7, 1]])).is_err());
 }
 
 proptest! {

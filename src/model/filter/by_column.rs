@@ -16,7 +16,7 @@ pub trait FilterColumn {
     /// If the value cannot be read.
     fn value(&self, row: usize) -> Result<Option<ValueRef<'_>>, Unreadable>;
 
-    /// The value in a row, if it is an integer that need not be read. Most integers are.
+    /// The value in a row, if it is an integer that need not be read. Most need not.
     fn integer(&self, row: usize) -> Option<i64>;
 }
 

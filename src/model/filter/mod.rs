@@ -104,7 +104,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether it holds for a value that comes in this order before, with or behind the one to compare with.
+    /// Whether it holds for a value that has this order to the one to compare with.
     #[inline(always)]
     fn lets_pass(self, order: Ordering) -> bool {
         self.orders >> (order as i8 + 1) & 1 == 1
