@@ -1,11 +1,9 @@
 /** Reads or counts a range of any length, page after page. */
 
-import { isPlain, takeArguments } from "./codec/check.js";
+import { isPlain, positive, takeArguments } from "./codec/check.js";
 import type { Counted } from "./codec/contract-responses.js";
 import { copyFilter } from "./codec/filter.js";
-import { shown } from "./codec/kinds.js";
 import { READ } from "./codec/request.js";
-import { invalid } from "./errors.js";
 import type { Row } from "./row.js";
 import { abortReason, signalOf } from "./signals.js";
 import type { CountRowsRequest, CountRowsResult, GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
@@ -22,12 +20,6 @@ export interface RangeSource {
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;
   /** Why reading has ended, if so. */
   readonly closedBy: Error | undefined;
-}
-
-function check(value: number | undefined, name: string): void {
-  if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
-    throw invalid(`The argument '${name}' is ${shown(value)}; it must be a positive integer.`);
-  }
 }
 
 /** The next turn of the event loop: a promise's callback would come before it, and a timer long after. */
@@ -80,8 +72,8 @@ class Course {
  */
 async function* pages(source: RangeSource, request: ScanRequest, course: Course): AsyncGenerator<readonly Row[], void, undefined> {
   const { pageRows, limit, ...range } = request;
-  check(pageRows, "pageRows");
-  check(limit, "limit");
+  positive(pageRows, "pageRows");
+  positive(limit, "limit");
   let left = limit ?? Infinity;
   const ask = (start: RangeKey | undefined): Promise<GetRangeResult> => {
     const most = Math.min(left, pageRows ?? Infinity);

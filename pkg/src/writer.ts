@@ -13,7 +13,7 @@
 
 import type { Client } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
-import { checkArguments, checkCall, checkName, LEGAL_NAME, lookAtPrototype } from "./codec/check.js";
+import { checkArguments, checkCall, checkName, LEGAL_NAME, lookAtPrototype, positive } from "./codec/check.js";
 import { OP } from "./codec/contract.js";
 import { storeRows, writePutRest } from "./codec/contract-requests.js";
 import { readRowsStored } from "./codec/contract-responses.js";
@@ -61,12 +61,6 @@ const STORE_AFTER = 300;
 
 const ROW = new Set(["primaryKey", "attributes"]);
 const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "onProgress", "signal"]);
-
-function positive(value: number | undefined, name: string, otherwise: number): number {
-  if (value === undefined) return otherwise;
-  if (!Number.isSafeInteger(value) || value < 1) throw invalid(`The argument '${name}' is ${shown(value)}; it must be a positive integer.`);
-  return value;
-}
 
 /** A frame of rows to load, and the places of those that were refused. */
 interface Loaded {
@@ -152,8 +146,10 @@ export class Writer implements RowWriter {
     // safe.
     this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL_NAME.test(name));
     const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
-    this.maxRows = positive(maxRowsInFlight, "maxRowsInFlight", 20_000);
-    this.maxBytes = positive(maxBytesInFlight, "maxBytesInFlight", 8 << 20);
+    positive(maxRowsInFlight, "maxRowsInFlight");
+    positive(maxBytesInFlight, "maxBytesInFlight");
+    this.maxRows = maxRowsInFlight ?? 20_000;
+    this.maxBytes = maxBytesInFlight ?? 8 << 20;
     this.onProgress = onProgress;
     if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(onProgress)}; it must be a function.`);
     const signal = signalOf(options);

@@ -2,7 +2,7 @@
 
 import { invalid, wrongArgument } from "../errors.js";
 import { Operand } from "../values.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, shown } from "./kinds.js";
 
 /** The most entries of an array of arguments, far above every limit of the engine. The engine names its own limits. */
 export const MOST = 65_536;
@@ -146,6 +146,13 @@ export function checkOwn(value: object, argument: string): void {
   }
   // The contents of such an object, if any, are hidden: its fields are private, or a proxy hides them.
   if (Object.keys(value).length === 0) throw refuse(" without members of its own");
+}
+
+/** Refuses a value that is there and is no positive integer. */
+export function positive(value: number | undefined, argument: string): void {
+  if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
+    throw invalid(`The argument '${argument}' is ${shown(value)}; it must be a positive integer.`);
+  }
 }
 
 /** Refuses a value other than an integer of at least `least`. */

@@ -249,7 +249,7 @@ impl<'a> StoredBlock<'a> {
                 put_sv(marker, &mut fragment);
                 oldest = oldest.min(at.wrapping_add(marker));
             }
-            let before_cells = fragment.len();
+            let cells_at = fragment.len();
             for cell in cells {
                 put_uv(cell.name.into(), &mut fragment);
                 fragment.push(cell.bits);
@@ -278,7 +278,7 @@ impl<'a> StoredBlock<'a> {
             if out.len() > raw {
                 break;
             }
-            let before_cells = out.len() - (fragment.len() - before_cells) - behind_key;
+            let before_cells = out.len() - (fragment.len() - cells_at) - behind_key;
             simple.push(&SimpleRow { fixed: shape.fixed, texts, is_next, seqno, before_cells, oldest, marked });
         }
         if out.len() > raw || wanted.is_none() && out.len() < raw {

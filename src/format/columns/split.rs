@@ -97,8 +97,8 @@ fn read(payload: &[u8], has_to_be_simple: bool) -> Decoded<Split> {
         // A reader that ends with the fragment and keeps its place in the payload.
         let within = payload.get(..reader.at()).unwrap_or_default();
         let mut fragment = Reader::new_at(within, reader.at() - length);
-        let (row, cells_at) = to.add_fragment(&mut fragment, (&mut stamp, base), &names)?;
-        let row = SimpleRow { is_next, seqno, before_cells: cells_at - behind_key, ..row };
+        let row = to.add_fragment(&mut fragment, behind_key, (&mut stamp, base), &names)?;
+        let row = SimpleRow { is_next, seqno, ..row };
         if !simple.push(&row) && has_to_be_simple {
             return Err(reader.damage("a row is not simple"));
         }
@@ -127,14 +127,14 @@ impl Streams {
         shared < key.len().max(previous.len())
     }
 
-    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own. Returns the place of
-    /// its cells too.
+    /// Adds the fragment at the end of `reader`. `stamp`, relative to `base`, becomes its own.
     fn add_fragment(
         &mut self,
         reader: &mut Reader<'_>,
+        behind_key: usize,
         (stamp, base): (&mut i64, i64),
         names: &Names,
-    ) -> Decoded<(SimpleRow, usize)> {
+    ) -> Decoded<SimpleRow> {
         self.shape.clear();
         let head = reader.u8()?;
         self.shape.push(head);
@@ -147,7 +147,7 @@ impl Streams {
             put_sv(marker, &mut self.markers);
             oldest = oldest.min(at.wrapping_add(marker));
         }
-        let (cells_at, mut cells, mut texts) = (reader.at(), 0, 0);
+        let (before_cells, mut cells, mut texts) = (reader.at() - behind_key, 0, 0);
         while !reader.is_empty() {
             let name = reader.uv32()?;
             let bits = reader.u8()?;
@@ -165,7 +165,7 @@ impl Streams {
             }
         }
         let fixed = self.add_shape(cells, names);
-        Ok((SimpleRow { fixed, texts, oldest, marked, is_next: true, seqno: 0, before_cells: 0 }, cells_at))
+        Ok(SimpleRow { fixed, texts, before_cells, oldest, marked, is_next: true, seqno: 0 })
     }
 
     #[inline]

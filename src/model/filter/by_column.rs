@@ -93,7 +93,8 @@ fn compare<C: FilterColumn>(
     };
     let Some(column) = column else { return vec![missing; rows] };
     let comparison = filter.comparison();
-    let judge = |row| match (comparison.integer(), column.integer(row)) {
+    let integer = comparison.integer();
+    let judge = |row| match (integer, column.integer(row)) {
         (Some(with), Some(value)) => comparison.lets_pass(value.cmp(&with)),
         _ => match column.value(row) {
             Ok(None) => missing,
