@@ -5,3 +5,4 @@ pub(crate) mod few;
 pub(crate) mod order;
 pub(crate) mod small_map;
 pub(crate) mod sort;
+pub(crate) mod turns;

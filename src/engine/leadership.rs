@@ -1,6 +1,6 @@
 //! The state of a leader.
 
-use super::turns::Turns;
+use crate::collections::turns::Turns;
 use crate::storage::{LogNumber, SegmentId};
 use std::cell::{Cell, RefCell};
 

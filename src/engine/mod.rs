@@ -71,7 +71,6 @@ mod split;
 mod sweep;
 mod traffic;
 mod trees;
-pub(crate) mod turns;
 mod version;
 mod view;
 mod watches;
@@ -98,6 +97,7 @@ pub use read::{Depth, Needs, ScanOptions};
 pub use row::RowView;
 pub use watches::{ChangePlace, ChangedKeys};
 
+use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
@@ -117,7 +117,6 @@ use slices::Slices;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;
-use turns::Turns;
 use view::View;
 use watches::Watches;
 

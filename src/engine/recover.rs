@@ -29,10 +29,10 @@ use super::options::{ClockMode, Options};
 use super::reserve::{FIRST_GIVEN, Reserve};
 use super::slices::Slices;
 use super::traffic::Traffic;
-use super::turns::Turns;
 use super::version::Version;
 use super::view::View;
 use super::watches::Watches;
+use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
@@ -264,8 +264,7 @@ impl<S: Storage> Engine<S> {
         if !self.leadership.is_due() {
             return Ok(());
         }
-        let turn = self.leadership.turns.take(&[]);
-        turn.come().await;
+        let _turn = self.leadership.turns.wait_for(&[]).await;
         self.check_alive()?;
         if !self.leadership.is_due() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! The state of the reserve: its stored size, and the task that fills it. `room.rs` explains its purpose.
 
-use super::turns::Turns;
+use crate::collections::turns::Turns;
 use crate::env::LocalFuture;
 use crate::storage::{STAGE_BYTES, SegmentId};
 use std::cell::{Cell, RefCell};

@@ -56,8 +56,7 @@ impl<S: Storage> Engine<S> {
         let mine = reserve.releases.get() == releases;
         // A task that fills the reserve stops at this.
         reserve.releases.set(reserve.releases.get() + u64::from(mine));
-        let turn = reserve.turns.take(&[]);
-        turn.come().await;
+        let _turn = reserve.turns.wait_for(&[]).await;
         if !mine {
             return reserve.is_out();
         }
@@ -136,8 +135,7 @@ impl<S: Storage> Engine<S> {
     /// `QuotaExceeded` if there is no room for it.
     pub(super) async fn fill_reserve(&self) -> Result<()> {
         let reserve = &self.reserve;
-        let turn = reserve.turns.take(&[]);
-        turn.come().await;
+        let _turn = reserve.turns.wait_for(&[]).await;
         self.check_alive()?;
         let error = match self.fill().await {
             Err(error) if error.code() == Code::QuotaExceeded => error,
@@ -209,8 +207,7 @@ impl<S: Storage> Engine<S> {
 
     /// Stores a record of the reserve, unless its deletion was asked for.
     async fn stage_reserve(&self, segment: SegmentId, block: u32, record: Bytes, releases: u64) -> Result<()> {
-        let turn = self.house.staging.take(&[]);
-        turn.come().await;
+        let _turn = self.house.staging.wait_for(&[]).await;
         if self.reserve.releases() != releases {
             return Err(Error::new(Code::QuotaExceeded, "the origin's storage is full"));
         }

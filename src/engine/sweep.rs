@@ -42,8 +42,7 @@ impl<S: Storage> Engine<S> {
     /// Deletes segments, a few at a time. Staging takes turns with it, so that neither keeps the storage for long.
     pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
-            let turn = self.house.staging.take(&[]);
-            turn.come().await;
+            let _turn = self.house.staging.wait_for(&[]).await;
             self.storage.delete_segments(piece).await?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::time::Stamper;
 use super::transaction::Transactions;
 use super::{catalog, foreign, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
-use crate::engine::turns::{Turn, Turns};
+use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::meter::Prices;
@@ -212,9 +212,7 @@ impl<S: Storage> Instance<S> {
 
     /// Waits until every earlier change of the catalog is complete.
     pub(super) async fn change(&self) -> Turn {
-        let turn = self.changing.take(&[]);
-        turn.come().await;
-        turn
+        self.changing.wait_for(&[]).await
     }
 
     /// A table that can be read.

@@ -14,7 +14,7 @@
 //!
 //! Rows expire by the tree's time to live. Those of seconds get an older version, so they expire earlier.
 
-use crate::engine::turns::{Turn, Turns};
+use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Code, Result};
 use crate::format::tally;
@@ -217,8 +217,7 @@ fn key(period: Period, number: i64) -> Vec<u8> {
 /// Stores waiting counts. If the storage is full they go on waiting; other failures lose them. Until the turn is dropped,
 /// no other save runs.
 pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
-    let turn = meter.turns.take(&[]);
-    turn.come().await;
+    let turn = meter.turns.wait_for(&[]).await;
     if engine.is_read_only() {
         meter.waiting.borrow_mut().clear();
         return turn;

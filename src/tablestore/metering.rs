@@ -5,8 +5,8 @@ use super::instance::Instance;
 use super::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
 use super::table::Table;
 use crate::collections::small_map::SmallMap;
+use crate::collections::turns::Turn;
 use crate::engine::Engine;
-use crate::engine::turns::Turn;
 use crate::error::{Error, Result};
 use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Tally, ThroughputStep};
 use crate::model::version::{Retention, second};
@@ -100,8 +100,7 @@ impl<S: Storage> Instance<S> {
     /// The changes of a step. Until the turn is dropped no bill is made, because it would have the step without the
     /// table's new state. A damaged meter stops no change of a table.
     pub(super) async fn step_change(&self, step: ThroughputStep) -> (Option<Turn>, Option<StepChange>) {
-        let turn = self.meter.turns.take(&[]);
-        turn.come().await;
+        let turn = self.meter.turns.wait_for(&[]).await;
         let change = StepChange::new(&self.engine, step).await;
         (
             Some(turn),

@@ -33,6 +33,7 @@ mod takeover;
 use super::folder::SharedFolder;
 use super::journal::Failure;
 use super::{TURN_BYTES, frame};
+use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::{
@@ -40,9 +41,9 @@ use crate::storage::{
 };
 use bytes::Bytes;
 use futures_util::future::select;
-use futures_util::lock::Mutex;
 use leader::{InStorage, Lead, Leader, NextFiles, Note, Seen, Way, merged};
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::Rc;
 
 /// After so long since the fence was last seen in place, a leader looks at it before it acknowledges a write.
@@ -85,9 +86,9 @@ struct Shared<S, D: SharedFolder> {
     turn_bytes: u64,
     lead: RefCell<Lead<D::File>>,
     /// Held by a commit.
-    turn: Mutex<()>,
+    turn: Turns,
     /// Held while the next files are opened.
-    opening: Mutex<()>,
+    opening: Turns,
     /// The open handles.
     handles: Cell<usize>,
     /// Whether an opening has read the log. Later loads find out what became of a commit.
@@ -137,8 +138,8 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
             check,
             turn_bytes,
             lead: RefCell::new(Lead::None(Seen::default())),
-            turn: Mutex::new(()),
-            opening: Mutex::new(()),
+            turn: Turns::default(),
+            opening: Turns::default(),
             handles: Cell::new(1),
             was_loaded: Cell::new(false),
             broken: RefCell::default(),
@@ -459,7 +460,7 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
         let shared = &self.shared;
         let mut is_opening = !shared.was_loaded.replace(true);
         if !is_opening {
-            let _turn = shared.turn.lock().await;
+            let _turn = shared.turn.wait_for(&[]).await;
             is_opening = shared.verify().await?;
         }
         let shared = self.shared()?;
@@ -483,7 +484,7 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
             return Err(closed());
         }
         let shared = &self.shared;
-        let turn = shared.turn.lock().await;
+        let turn = shared.turn.wait_for(&[]).await;
         shared.verify().await?;
         drop(turn);
         let shared = self.shared()?;
@@ -501,7 +502,7 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
 
     async fn commit(&self, commit: Commit) -> Result<()> {
         let shared = self.shared()?;
-        let _turn = shared.turn.lock().await;
+        let _turn = shared.turn.wait_for(&[]).await;
         // The wait may have ended the storage.
         self.shared()?.commit(commit).await
     }
@@ -531,12 +532,12 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
         if shared.handles.get() > 0 {
             return;
         }
-        let _turn = shared.turn.lock().await;
+        let _turn = shared.turn.wait_for(&[]).await;
         if shared.broken.borrow().is_none() {
             shared.leave().await;
         }
         // Who opens files now gives them back. A browser that never answers must not hold up the close.
-        select(shared.opening.lock(), shared.env.sleep(OPENING_MS)).await;
+        select(pin!(shared.opening.wait_for(&[])), shared.env.sleep(OPENING_MS)).await;
         shared.storage.close().await;
         shared.folder.release();
     }

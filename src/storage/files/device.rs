@@ -26,6 +26,7 @@ struct Content {
     pending_names: Vec<(String, Option<usize>)>,
     files: Vec<Data>,
     open: Vec<usize>,
+    openings: u64,
     room: Option<u64>,
     /// The calls that change something until one fails, and what it fails with. Later ones fail too if it lasts.
     failing: Option<Failing>,
@@ -190,6 +191,11 @@ impl Device {
         self.0.borrow_mut().on_length = Some(Rc::new(on_length));
     }
 
+    /// How often files were opened.
+    pub fn openings(&self) -> u64 {
+        self.0.borrow().openings
+    }
+
     /// Sets when files are open.
     pub fn set_opens(&self, opens: Opens) {
         self.0.borrow_mut().opens = opens;
@@ -267,6 +273,7 @@ impl Folder for DeviceFolder {
             return Err(Error::new(Code::Busy, format!("{name} is open already")));
         }
         content.open.push(file);
+        content.openings += 1;
         Ok(DeviceFile { device: self.device.clone(), file })
     }
 

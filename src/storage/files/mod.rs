@@ -22,9 +22,9 @@ pub use folder::{File, Folder, SharedFolder};
 
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId, Storage, check_stage, closed};
 use crate::collections::sort::sort_by;
+use crate::collections::turns::{Turn, Turns};
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
-use futures_util::lock::Mutex;
 use journal::{Failure, HEAD, Journal, Kind};
 use segment::SegmentFile;
 use state::{Change, LogPlace, State};
@@ -40,8 +40,10 @@ const SEGMENT: &str = "segment-";
 /// commit a file stays below 4 MiB: Chromium reserves the next power of two for a file that is open.
 const TURN_BYTES: u64 = 15 << 18;
 
-/// So many files of segments are open at most, beside those that are not flushed.
-const OPEN_FILES: usize = 64;
+/// So many files of segments are open at most, beside those that are not flushed. A scan reads all runs in turn: where there are
+/// more, it opens a file for nearly every block. Lives that all end early leave some fifty runs. A large segment's file takes 64 KiB
+/// of memory.
+const OPEN_FILES: usize = 128;
 
 /// A handle to a storage in files. Its clones are further handles to the same storage, each with its own open or closed
 /// state.
@@ -59,8 +61,8 @@ struct Store<D: Folder> {
     journal: RefCell<Journal<D::File>>,
     state: RefCell<State>,
     segments: RefCell<Segments<D::File>>,
-    /// Held while a file is opened or deleted: a file is opened once at a time.
-    opening: Mutex<()>,
+    /// Turns for the file of a segment, to open or delete it: a file is opened once at a time.
+    turns: Turns,
     /// Why nobody knows any more what the device has.
     broken: RefCell<Option<Error>>,
 }
@@ -175,7 +177,7 @@ impl<D: Folder> FileStorage<D> {
             journal: RefCell::new(journal),
             state: RefCell::new(state),
             segments: RefCell::new(Segments { known, open: Vec::new(), are_new: true }),
-            opening: Mutex::new(()),
+            turns: Turns::default(),
             broken: RefCell::default(),
         };
         if store.journal.borrow().is_new() {
@@ -310,12 +312,16 @@ impl<D: Folder> Store<D> {
         }
     }
 
+    async fn turn_of(&self, id: SegmentId) -> Turn {
+        self.turns.wait_for(&id.0.to_be_bytes()).await
+    }
+
     /// The file of a segment, which is opened if it is not.
     async fn file(&self, id: SegmentId, creates: bool) -> Result<Option<Rc<RefCell<SegmentFile<D::File>>>>> {
         if let Some(file) = self.segments.borrow_mut().take_open(id) {
             return Ok(Some(file));
         }
-        let _turn = self.opening.lock().await;
+        let _turn = self.turn_of(id).await;
         let is_known = {
             let mut segments = self.segments.borrow_mut();
             if let Some(file) = segments.take_open(id) {
@@ -344,8 +350,8 @@ impl<D: Folder> Store<D> {
         self.flush_journal()?;
         // If that commit is damaged later, an opening must not take an older manifest.
         self.mark()?;
-        let _turn = self.opening.lock().await;
         for id in segments {
+            let _turn = self.turn_of(*id).await;
             if self.segments.borrow().known.binary_search(id).is_ok() {
                 self.segments.borrow_mut().close(*id);
                 self.folder.remove(&file_name(*id)).await?;

@@ -1,10 +1,13 @@
-use super::device::{Device, DeviceFolder, Random};
+use super::device::{Device, DeviceFolder, Opens, Random};
 use super::*;
 use crate::env::sim::SimEnv;
 use crate::storage::ManifestId;
 use crate::storage::contract::{self, Stores};
+use futures_executor::block_on;
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 use std::collections::BTreeMap;
+use std::pin::pin;
 
 type Files = FileStorage<DeviceFolder>;
 
@@ -94,6 +97,47 @@ fn a_written_segment_is_closed_once_a_manifest_may_name_it() {
     now(storage.commit(Commit { manifest: Some((ManifestId(2), vec![2].into())), ..Commit::default() })).unwrap();
     assert_eq!(opened(), 1);
     assert_eq!(now(storage.get_blocks(&[block(2, 1)])).unwrap(), [Some(vec![9; 100].into())]);
+}
+
+/// A scan reads a block of each run in turn. It does not open a file for each block.
+#[test]
+fn as_many_files_stay_open_as_there_are_runs_after_short_lives() {
+    let device = Device::default();
+    let storage = open(&device).unwrap();
+    let blocks = |segment| (0..4).map(|block| (block, vec![segment as u8; 100].into())).collect();
+    (0..100).for_each(|segment| now(storage.stage(SegmentId(segment), blocks(segment), Durability::Relaxed)).unwrap());
+    now(storage.commit(Commit { manifest: Some((ManifestId(1), vec![1].into())), ..Commit::default() })).unwrap();
+    let before = device.openings();
+    for block in 0..4 {
+        for segment in 0..100 {
+            let id = BlockId { segment: SegmentId(segment), block };
+            assert_eq!(now(storage.get_blocks(&[id])).unwrap(), [Some(vec![segment as u8; 100].into())]);
+        }
+    }
+    assert_eq!(device.openings() - before, 100);
+}
+
+/// A scan opens one file after the other. Compaction, and other readers, do not wait for its end.
+#[test]
+fn a_read_of_many_files_does_not_hold_up_another() {
+    let device = Device::default();
+    let storage = open(&device).unwrap();
+    let block = |segment| BlockId { segment: SegmentId(segment), block: 0 };
+    let all: Vec<BlockId> = (0..50).map(block).collect();
+    for id in &all {
+        now(storage.stage(id.segment, vec![(0, vec![7; 100].into())], Durability::Relaxed)).unwrap();
+    }
+    now(storage.commit(Commit { manifest: Some((ManifestId(1), vec![1].into())), ..Commit::default() })).unwrap();
+    device.set_opens(Opens::Later);
+    let long = storage.get_blocks(&all);
+    let short = async { storage.get_blocks(&[block(48)]).await };
+    match block_on(select(pin!(long), pin!(short))) {
+        Either::Left(_) => panic!("the read of one file ended behind that of fifty"),
+        Either::Right((found, long)) => {
+            assert_eq!(found.unwrap(), [Some(vec![7; 100].into())]);
+            assert_eq!(block_on(long).unwrap().len(), 50);
+        }
+    }
 }
 
 fn append(number: u64, bytes: usize) -> Commit {

@@ -41,7 +41,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         let shared = Rc::downgrade(self);
         self.env.spawn(Box::pin(async move {
             let Some(shared) = shared.upgrade() else { return };
-            let _opening = shared.opening.lock().await;
+            let _opening = shared.opening.wait_for(&[]).await;
             if !matches!(&*shared.lead.borrow(), Lead::Storage(InStorage { files: NextFiles::Opening, .. })) {
                 return;
             }

@@ -1,17 +1,17 @@
-//! Turns on rows.
+//! Turns on whatever has a key: they come in the order in which they were asked for.
 //!
-//! Operations on one row take effect in the order in which they were asked for. Nearly all do so in the synchronous
-//! section of their first poll. An operation that has to load blocks before it can decide (a read-modify-write) takes the
-//! row's turn, and later operations on that row queue up behind it.
+//! Operations on one row take effect in that order. Nearly all do so in the synchronous section of their first poll. An
+//! operation that has to load blocks before it can decide (a read-modify-write) takes the row's turn, and later operations on
+//! that row queue up behind it.
 
-use crate::collections::small_map::SmallMap;
+use super::small_map::SmallMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// The queues of rows, where there is one.
+/// The queues of keys (rows, for most), where there is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     queues: Rc<RefCell<SmallMap<Box<[u8]>, Queue>>>,
@@ -59,6 +59,13 @@ impl Turns {
         queue.next_ticket += 1;
         queue.tickets.push_back((ticket, None));
         Turn { turns: self.clone(), key: key.into(), ticket }
+    }
+
+    /// Takes a place in the key's queue, and waits until all earlier turns are over.
+    pub(crate) async fn wait_for(&self, key: &[u8]) -> Turn {
+        let turn = self.take(key);
+        turn.come().await;
+        turn
     }
 }
 
