@@ -13,6 +13,9 @@ use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
 use std::rc::Rc;
 
+/// While a job of compaction is under way, no flush adds to a level 0 that has so many times the parts that make it due.
+const MOST_LEVEL0: usize = 8;
+
 /// While it lives no other compaction runs.
 pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
 
@@ -35,7 +38,10 @@ impl<S: Storage> Engine<S> {
             let view = self.view.borrow();
             let failed = house.flushes.has_failed() && !self.waits_for_flush();
             let early = view.frozen.front().is_none_or(|memtable| self.is_too_early_for(memtable));
-            (!early && !failed, house.compactions.must_search.get() && self.options.auto_compact)
+            (
+                !early && !failed && !self.waits_for_compaction(),
+                house.compactions.must_search.get() && self.options.auto_compact,
+            )
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
@@ -62,6 +68,36 @@ impl<S: Storage> Engine<S> {
         }
     }
 
+    /// The most parts that a partition has in level 0. Partitions that cannot be compacted do not count.
+    #[inline(never)]
+    pub(super) fn longest_level0(&self) -> usize {
+        let (view, steady) = (self.view.borrow(), self.clock.steady_ms());
+        let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
+        let compacted = partitions.filter(|one| !self.house.compactions.quarantine.holds(one.id, steady));
+        compacted.map(|one| one.level0_len()).max().unwrap_or(0)
+    }
+
+    /// Whether compaction is far behind: reads would meet too many runs.
+    fn is_far_behind(&self) -> bool {
+        self.longest_level0() >= self.options.shape.level0_parts * MOST_LEVEL0
+    }
+
+    /// Whether flushes wait until the job of compaction under way is done. So writes that come faster than compaction merges
+    /// them are held up in the end.
+    #[inline(never)]
+    fn waits_for_compaction(&self) -> bool {
+        self.house.compactions.at_work.get() && self.is_far_behind()
+    }
+
+    /// Begins the flush that waited for a job. If compaction is still far behind, the next job does not begin before a memtable
+    /// is flushed: writes go on, slowly.
+    pub(super) async fn let_flush_through(&self) {
+        self.start_background();
+        if self.house.flushes.is_running.get() && self.is_far_behind() {
+            self.house.work_ended().wait().await;
+        }
+    }
+
     /// Flushes every frozen memtable, oldest first.
     async fn flush_frozen(&self) -> Result<()> {
         loop {
@@ -74,6 +110,9 @@ impl<S: Storage> Engine<S> {
             if self.is_too_early_for(&memtable) {
                 // It goes on when the recorder is set.
                 self.house.tell_work_ended();
+                return Ok(());
+            }
+            if self.waits_for_compaction() {
                 return Ok(());
             }
             self.make_records_in(&memtable).await?;

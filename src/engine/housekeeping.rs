@@ -3,8 +3,8 @@
 use super::compaction::Quarantine;
 use super::latch::Latch;
 use super::partition::PartitionId;
-use super::turns::Turns;
 use crate::collections::small_map::SmallMap;
+use crate::collections::turns::Turns;
 use crate::error::{Code, Error};
 use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
@@ -41,6 +41,8 @@ pub(super) struct Flushes {
 /// Compactions.
 pub(super) struct Compactions {
     pub(super) is_running: Cell<bool>,
+    /// A job, or a change of partitions, is being done.
+    pub(super) at_work: Cell<bool>,
     /// The version has changed since the last search for work.
     pub(super) must_search: Cell<bool>,
     /// When work was first found due and not started, ms of the steady clock.
@@ -56,6 +58,7 @@ impl Default for Compactions {
     fn default() -> Self {
         Self {
             is_running: Cell::default(),
+            at_work: Cell::default(),
             must_search: Cell::new(true),
             due_since: Cell::default(),
             quarantine: Quarantine::default(),

@@ -261,6 +261,8 @@ impl<S: Storage> Engine<S> {
         if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
             // No compaction may begin now: it would be cut off.
             self.house.compactions.is_running.set(true);
+            // The flush does not wait for one either.
+            self.house.compactions.at_work.set(false);
             if let Err(error) = self.flush().await {
                 log::warn!("the next opening has more to replay: {error}");
             }

@@ -299,8 +299,9 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Loads records. A replaced leader has to find that out before it calls a record damaged: its successor may have
-    /// deleted the record.
+    /// deleted the record. A read may last long, and background work that becomes due does not wait for its end.
     pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
+        self.tick();
         let loaded = self.cache.load(&self.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.check_lead()).await?;

@@ -80,8 +80,7 @@ impl<S: Storage> Engine<S> {
 
     /// Stages records, one call at a time: a read of blocks waits for all earlier staging calls.
     pub(super) async fn stage_more(&self, call: Staging) -> Result<()> {
-        let turn = self.house.staging.take(&[]);
-        turn.come().await;
+        let _turn = self.house.staging.wait_for(&[]).await;
         if self.leadership.is_due() {
             Box::pin(self.lead()).await?;
         }
@@ -238,15 +237,7 @@ impl<S: Storage> Engine<S> {
     /// the more slices of compaction run first. So writes wait for it, and reads do not meet ever more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
         if self.house.compactions.is_running.get() {
-            let longest = {
-                let view = self.view.borrow();
-                let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
-                let steady = self.clock.steady_ms();
-                let partitions =
-                    partitions.filter(|partition| !self.house.compactions.quarantine.holds(partition.id, steady));
-                partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
-            };
-            for _ in 0..longest / self.options.shape.level0_parts.max(1) {
+            for _ in 0..self.longest_level0() / self.options.shape.level0_parts.max(1) {
                 self.env.yield_now().await;
             }
         }

@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
+mod backpressure;
 mod blocks;
 mod change_records;
 mod cold;

@@ -53,11 +53,17 @@ pub(super) fn work_of_compaction<S: Storage>(
     work: Work,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
-        match work {
+        let at_work = &engine.house.compactions.at_work;
+        // Whoever compacts all has flushed before, and may take minutes.
+        at_work.set(!matches!(work, Work::All));
+        let done = match work {
             Work::Job(job) => engine.perform(job).await,
             Work::Change(change) => engine.change_partitions(change).await,
             Work::All => engine.compact_all().await,
-        }
+        };
+        at_work.set(false);
+        engine.let_flush_through().await;
+        done
     })
 }
 

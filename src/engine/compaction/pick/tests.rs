@@ -346,3 +346,20 @@ fn what_is_in_shape_stays_so_as_long_as_is_said() {
     assert!(waited > 3, "it is not asked anew for every ms");
     assert_eq!(in_shape_until(&TreeLevels::default(), &SHAPE), i64::MAX);
 }
+
+/// Writes that come faster than merges leave a long level 0. The bottom is rewritten once for several merges of it.
+#[test]
+fn a_long_level_0_is_collected_before_the_bottom_is_rewritten() {
+    let level0 = |count: u64| -> Level { (0..count).rev().map(|id| part(10 + id, "a", "z", 40)).collect() };
+    let run = |id| vec![part(id, "a", "z", 100)];
+    let bottom = || vec![part(1, "a", "z", 900)];
+    let oldest: Vec<(usize, u64)> = (0..8).rev().map(|id| (0, 10 + id)).collect();
+    let with = |more: &[(usize, u64)]| [&*oldest, more].concat();
+    assert_eq!(picked(vec![level0(8), vec![], vec![], vec![], bottom()]), merge(&with(&[(4, 1)]), BOTTOM));
+    assert_eq!(picked(vec![level0(9), vec![], vec![], vec![], bottom()]), merge(&oldest, 3));
+    assert_eq!(picked(vec![level0(9), vec![], vec![], run(2), bottom()]), merge(&oldest, 2));
+    assert_eq!(picked(vec![level0(9), vec![], run(3), run(2), bottom()]), merge(&oldest, 1));
+    let all = with(&[(1, 4), (2, 3), (3, 2), (4, 1)]);
+    assert_eq!(picked(vec![level0(9), run(4), run(3), run(2), bottom()]), merge(&all, BOTTOM));
+    assert_eq!(picked(vec![level0(9), bottom()]), moved(1, &[1], BOTTOM));
+}
