@@ -169,7 +169,9 @@ impl<'a> Picker<'a> {
                 let segments = self.level(bottom).iter().map(|part| part.segment.id).collect();
                 Some(Choice::Move { from: bottom, segments, to: BOTTOM })
             }
-            Some(bottom) if presses && !self.collects_first(bottom) => Some(self.merge_to_bottom(bottom, stored)),
+            Some(bottom) if presses && !self.collects_first(bottom, stored) => {
+                Some(self.merge_to_bottom(bottom, stored))
+            }
             Some(bottom) if due || presses => Some(self.sink(bottom).unwrap_or_else(|| self.merge_above(bottom))),
             Some(bottom) => self.rewrite_left_over().or_else(|| self.rewrite(bottom, waste)),
         }
@@ -231,9 +233,9 @@ impl<'a> Picker<'a> {
     }
 
     /// Whether level 0 has more parts than one merge takes, and a level below is free for them. So writes that come faster than
-    /// they are merged rewrite the bottom once for several merges.
-    fn collects_first(&self, bottom: usize) -> bool {
-        bottom > 1 && self.level(0).len() > MOST_RUNS && self.level(1).is_empty()
+    /// they are merged rewrite the bottom once for several merges. A small bottom need not be spared.
+    fn collects_first(&self, bottom: usize, stored: u64) -> bool {
+        bottom > 1 && stored > self.shape.level1_bytes && self.level(0).len() > MOST_RUNS && self.level(1).is_empty()
     }
 
     fn merge_to_bottom(&self, bottom: usize, stored: u64) -> Choice {

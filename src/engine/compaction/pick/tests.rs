@@ -362,4 +362,6 @@ fn a_long_level_0_is_collected_before_the_bottom_is_rewritten() {
     let all = with(&[(1, 4), (2, 3), (3, 2), (4, 1)]);
     assert_eq!(picked(vec![level0(9), run(4), run(3), run(2), bottom()]), merge(&all, BOTTOM));
     assert_eq!(picked(vec![level0(9), bottom()]), moved(1, &[1], BOTTOM));
+    let small = vec![part(1, "a", "z", SHAPE.level1_bytes)];
+    assert_eq!(picked(vec![level0(9), vec![], vec![], vec![], small]), merge(&with(&[(4, 1)]), BOTTOM));
 }
