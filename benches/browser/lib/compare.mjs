@@ -7,16 +7,20 @@ import { handOver } from "./hand-over.mjs";
 import { Profiler } from "./profile.mjs";
 import { Figures, megabytes, say } from "./statistics.mjs";
 
-export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "filter", "column", "reopen", "reopenPuts", "handOver"];
+export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "filter", "column", "reopen", "reopenPuts", "manyPuts", "lateGet", "handOver"];
 /** Steps that the others need. */
 export const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that code is warm when it is measured. */
 const WARM_UP = 0.2;
-/** The steps that only {@link LOOKERS} are asked for. */
-const LOOKS = new Set(["filter", "column"]);
-/** The databases for these steps: the ones that only have scans, and the ones that have a language for it. */
-const LOOKERS = new Set(["tabstore", "idb", "sqlite"]);
-const impossible = (engine, workload) => (engine === "localforage" && workload === "indexed") || (LOOKS.has(workload) && !LOOKERS.has(engine));
+/**
+ * The databases for some steps. Of filters and columns: one that only has scans, and those that have a language for it. The
+ * steps that take long are for few too.
+ */
+const FEW = ["tabstore", "idb", "sqlite"];
+const CHOSEN = { filter: FEW, column: FEW, manyPuts: FEW, lateGet: FEW };
+const impossible = (engine, workload) => (engine === "localforage" && workload === "indexed") || CHOSEN[workload]?.includes(engine) === false;
+/** Steps that are not measured from pages. From a page each opening starts a worker: one figure of that is enough. */
+const NOT_FROM_PAGES = new Set(["manyPuts", "lateGet", "reopenPuts", "handOver"]);
 const MILLISECONDS = new Set(["open", "reopen", "reopenPuts"]);
 
 const perOperation = ({ ms, operations }) => (ms * 1000) / operations;
@@ -122,8 +126,7 @@ async function fromPages(open, leader, { rows, rounds, steps, page, follower }, 
       const roles = await Promise.all([leader, second, third].map((tab) => tab.evaluate((d) => globalThis.bench.role(d), databases.follower)));
       if (roles.join() !== "leader,follower,follower") throw new Error(`the pages are ${roles.join(", ")}`);
     }
-    // From a page each opening starts a worker: one figure of that is enough.
-    for (const workload of steps.filter((name) => name !== "reopenPuts" && name !== "handOver")) {
+    for (const workload of steps.filter((name) => !NOT_FROM_PAGES.has(name))) {
       const ways = [page && ["page", aloneStep], follower && !MILLISECONDS.has(workload) && ["follower", followerStep]];
       for (const [from, measure] of inTurn(ways.filter(Boolean), round)) {
         if (round > 0) await pause();

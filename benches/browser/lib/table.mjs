@@ -26,9 +26,11 @@ export const TABS = { page: "from the page", follower: "from a follower" };
  */
 export const ROWS = [
   { workload: "put", what: "put, one after another", unit: "us", most: 25, times: { sqlite: 2 } },
+  { workload: "manyPuts", what: "the same, 20,000 at a stretch", unit: "us", times: { sqlite: 1 } },
   { workload: "inFlight", what: "put, thousands in flight", unit: "us", most: 4 },
   { workload: "bulk", what: "bulk load, per row", unit: "us", most: 2.8 },
   { workload: "get", what: "get by key, one after another, warm", unit: "us", most: 4.5, times: { sqlite: 1 }, trips: 2, more: 1 },
+  { workload: "lateGet", what: "the same, after 60,000 gets", unit: "us", most: 4.5, times: { sqlite: 1 } },
   { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", most: 1.6 },
   { workload: "scan", what: "range scan, per row delivered as objects", unit: "us", most: 0.8 },
   { workload: "reopen", what: "reopen and first read, engine loaded", unit: "ms", most: 10 },

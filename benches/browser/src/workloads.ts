@@ -26,10 +26,14 @@ export interface Measured {
 
 /** Single puts, one after another. */
 const PUTS = 2_000;
+/** So many that memtables fill, are flushed and merged meanwhile. */
+const MANY_PUTS = 20_000;
 /** Single puts that are all under way at once. */
 const IN_FLIGHT = 10_000;
 /** So many that a steady state is measured, in milliseconds that can be told apart: 5,000 of the fastest take 30. */
 const GETS = 20_000;
+/** After so many gets browsers have optimised all code of a get. */
+const GETS_BEFORE = 60_000;
 /** Calls that read {@link KEYS} rows each. */
 const MANY = 300;
 const KEYS = 100;
@@ -82,11 +86,12 @@ async function checkSingles(engine: Engine, rows: readonly BenchRow[], table: Ta
   expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? ({ ...row(0), id: Number.NaN }))), lookAll(rows));
 }
 
-/** Random gets, awaited one after another. */
-async function gets(scene: Scene, count: number): Promise<Measured> {
+/** Random gets, awaited one after another; the first ones are not measured. */
+async function gets(scene: Scene, count: number, before = 0): Promise<Measured> {
   const { engine } = scene;
   const wanted = keys(scene, count);
   let sum = 0;
+  for (const id of keys({ ...scene, seed: scene.seed + 200 }, before)) await engine.get("bulk", id);
   const measured = await timed(wanted.length, async () => {
     for (const id of wanted) sum += look((await engine.get("bulk", id))!);
   });
@@ -132,6 +137,8 @@ export const WORKLOADS = {
 
   put: (scene) => puts(scene, PUTS, 10_000_000),
 
+  manyPuts: (scene) => puts(scene, MANY_PUTS, 60_000_000),
+
   async inFlight(scene) {
     const { engine } = scene;
     const fresh = Array.from({ length: some(scene, IN_FLIGHT) }, (_, i) => row(20_000_000 + i));
@@ -157,6 +164,8 @@ export const WORKLOADS = {
   },
 
   get: (scene) => gets(scene, some(scene, GETS)),
+
+  lateGet: (scene) => gets(scene, some(scene, GETS), some(scene, GETS_BEFORE)),
 
   getMany: (scene) => getsOfMany(scene, some(scene, MANY)),
 
@@ -262,4 +271,4 @@ export const WORKLOADS = {
 export type Workload = keyof typeof WORKLOADS;
 
 /** Those after which the database stores what it still has to. */
-export const WRITES: ReadonlySet<string> = new Set(["put", "inFlight", "indexed", "bulk", "strict"] satisfies (keyof typeof WORKLOADS)[]);
+export const WRITES: ReadonlySet<string> = new Set(["put", "manyPuts", "inFlight", "indexed", "bulk", "strict"] satisfies (keyof typeof WORKLOADS)[]);
