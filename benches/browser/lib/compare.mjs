@@ -3,7 +3,7 @@
 import os from "node:os";
 
 import { versions } from "./build.mjs";
-import { handOver } from "./hand-over.mjs";
+import { handOver, loadSupport } from "./hand-over.mjs";
 import { Profiler } from "./profile.mjs";
 import { Figures, megabytes, say } from "./statistics.mjs";
 
@@ -153,6 +153,8 @@ export function machineOf(browser) {
 export async function compare(browser, server, wanted) {
   const started = new Date();
   const figures = new Figures();
+  const handsOver = wanted.follower && wanted.steps.includes("handOver");
+  if (handsOver) await loadSupport();
   const open = () => browser.open(`http://127.0.0.1:${server.port}/`);
   const page = await open();
   const profiler = wanted.profile ? await Profiler.attach(browser.context, page, wanted.out) : undefined;
@@ -161,7 +163,7 @@ export async function compare(browser, server, wanted) {
     if (wanted.loading) await alone(browser, server, wanted, figures);
   }
   if (wanted.page || wanted.follower) await fromPages(open, page, wanted, figures);
-  const waits = wanted.follower && wanted.steps.includes("handOver") ? await handOver(wanted) : undefined;
+  const waits = handsOver ? await handOver(wanted) : undefined;
   say("");
   const record = {
     time: started.toISOString(), rows: wanted.rows, rounds: wanted.rounds, backend: wanted["sqlite-idb"] ? "SQLite" : "LevelDB", machine: machineOf(browser),

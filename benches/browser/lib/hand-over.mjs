@@ -32,15 +32,16 @@ const finish = (page) => page.evaluate(async () => {
   await writing;
 });
 
+/** Loads the tests' modules. Without their packages this fails before anything is measured. */
+export async function loadSupport() {
+  process.env.E2E_ENGINE = "chromium";
+  const names = ["browser", "frozen", "hand-over", "harness", "server", "tabs"];
+  return Object.assign({}, ...(await Promise.all(names.map((name) => import(`${support}/${name}.mjs`)))));
+}
+
 /** The longest waits of the followers' calls, of each follower each time, in ms; by end and way. */
 export async function handOver({ dist, handOvers: times, "sqlite-idb": sqlite }) {
-  process.env.E2E_ENGINE = "chromium";
-  const { openPage, startBrowser } = await import(`${support}/browser.mjs`);
-  const { openFreezable, OWN_RENDERER } = await import(`${support}/frozen.mjs`);
-  const { freezes, handOvers } = await import(`${support}/hand-over.mjs`);
-  const { scoped } = await import(`${support}/harness.mjs`);
-  const { servePackage } = await import(`${support}/server.mjs`);
-  const { open, WAYS } = await import(`${support}/tabs.mjs`);
+  const { freezes, handOvers, open, openFreezable, openPage, OWN_RENDERER, scoped, servePackage, startBrowser, WAYS } = await loadSupport();
   const waits = {};
   for (const ends of Object.keys(ENDS)) {
     for (const [way, prepare] of WAYS) {
