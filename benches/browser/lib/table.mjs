@@ -26,24 +26,24 @@ export const TABS = { page: "from the page", follower: "from a follower" };
  */
 export const ROWS = [
   { workload: "put", what: "put, one after another", unit: "us", most: 25, times: { sqlite: 2 } },
-  { workload: "manyPuts", what: "the same, 20,000 at a stretch", unit: "us", times: { sqlite: 1 } },
+  { workload: "manyPuts", what: "put, one after another: 20,000, with flushes and merges", unit: "us", times: { sqlite: 1 } },
   { workload: "inFlight", what: "put, thousands in flight", unit: "us", most: 4 },
   { workload: "bulk", what: "bulk load, per row", unit: "us", most: 2.8 },
-  { workload: "get", what: "get by key, one after another, warm", unit: "us", most: 4.5, times: { sqlite: 1 }, trips: 2, more: 1 },
-  { workload: "lateGet", what: "the same, after 60,000 gets", unit: "us", most: 4.5, times: { sqlite: 1 } },
+  { workload: "get", what: "get by key, one after another, data in memory", unit: "us", most: 4.5, times: { sqlite: 1 }, trips: 2, more: 1 },
+  { workload: "lateGet", what: "get by key, when the browser has optimised the code", unit: "us", most: 4.5, times: { sqlite: 1 } },
   { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", most: 1.6 },
   { workload: "scan", what: "range scan, per row delivered as objects", unit: "us", most: 0.8 },
   { workload: "reopen", what: "reopen and first read, engine loaded", unit: "ms", most: 10 },
-  { workload: "reopenPuts", what: "the same right after puts, single and in flight", unit: "ms", most: 25 },
+  { workload: "reopenPuts", what: "reopen and first read right after puts, engine loaded", unit: "ms", most: 25 },
   { workload: "firstRead", what: "reopen and first read, new worker", unit: "ms", most: 50 },
   { workload: "firstOpen", what: "first open, with download from localhost", unit: "ms", most: 60 },
   { workload: "stored", what: "bytes on disk", unit: "MB", most: 4.5 },
   { workload: "package", what: "package, gzip (js + wasm)", unit: "KB", most: 300 },
-  { workload: "scanBeside", what: "range scan, leader and follower at once, per row of each", unit: "us" },
-  { workload: "scanTwo", what: "range scan, two followers at once, per row of each", unit: "us" },
+  { workload: "scanBeside", what: "range scan, leader and follower at once, per row and reader", unit: "us" },
+  { workload: "scanTwo", what: "range scan, two followers at once, per row and reader", unit: "us" },
   { workload: "trip", what: "a bare message to the engine's worker and back", unit: "us" },
   { workload: "indexed", what: "put, thousands in flight, with an index", unit: "us" },
-  { workload: "filter", what: "range scan, a filter lets 1 % pass, per row", unit: "us", most: 0.1, times: { sqlite: 1 } },
+  { workload: "filter", what: "range scan, a filter lets 1 % pass, per row read", unit: "us", most: 0.1, times: { sqlite: 1 } },
   { workload: "column", what: "range scan, 1 of 6 columns, per row", unit: "us", most: 0.5 },
   { workload: "open", what: "open a new database, engine loaded", unit: "ms" },
 ];
@@ -104,7 +104,7 @@ export function table(record) {
 
 /** The sentence about the way of measuring. */
 export function circumstances({ rows, rounds, machine, backend }) {
-  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. Everything runs in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
+  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. Everything but the columns "from" runs in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
 }
 
 /** The table as Markdown, with its circumstances and notes. */
@@ -116,6 +116,6 @@ export function document(record) {
     `${circumstances(record)} In brackets: the multiple of TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
     markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
     ...(record.waits === undefined ? [] : [waitsDocument(record.waits)]),
-    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...["tabstore", ...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
+    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load. Of a target that is reached in part, the parts are named that are reached. "-": not measured.`, ...["tabstore", ...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
   ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
 }
