@@ -27,7 +27,7 @@ Compares with other databases:
   --rows N         rows of the loaded table (100000)
   --rounds N       rounds; the table shows medians (3)
   --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page follower
-  --steps A,B      some of: open put inFlight indexed bulk get getMany scan filter column reopen reopenPuts manyPuts lateGet load (loading and stored bytes) handOver (with follower)
+  --steps A,B      some of: ${STEPS.join(" ")} (with follower) load (loading and stored bytes)
   --hand-overs N   how often a leader closes and crashes (100), and is frozen (a tenth)
   --publish        write docs/bench/ and the table in README.md
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round

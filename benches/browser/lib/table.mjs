@@ -104,7 +104,7 @@ export function table(record) {
 
 /** The sentence about the way of measuring. */
 export function circumstances({ rows, rounds, machine, backend }) {
-  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. Everything but the columns "from" runs in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
+  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. All databases run in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
 }
 
 /** The table as Markdown, with its circumstances and notes. */

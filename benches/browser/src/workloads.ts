@@ -30,7 +30,7 @@ const PUTS = 2_000;
 const MANY_PUTS = 20_000;
 /** Single puts that are all under way at once. */
 const IN_FLIGHT = 10_000;
-/** So many that a steady state is measured, in milliseconds that can be told apart: 5,000 of the fastest take 30. */
+/** So many that their milliseconds can be told apart: 5,000 of the fastest take 30. */
 const GETS = 20_000;
 /** After so many gets browsers have optimised all code of a get. */
 const GETS_BEFORE = 60_000;
