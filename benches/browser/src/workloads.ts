@@ -26,7 +26,7 @@ export interface Measured {
 
 /** Single puts, one after another. */
 const PUTS = 2_000;
-/** So many that memtables fill, are flushed and merged meanwhile. */
+/** So many that memtables fill and are flushed meanwhile. */
 const MANY_PUTS = 20_000;
 /** Single puts that are all under way at once. */
 const IN_FLIGHT = 10_000;
