@@ -32,8 +32,8 @@ pub(crate) struct World {
     env: SimEnv,
     storage: MemoryStorage,
     options: InstanceOptions,
-    instance: Rc<Instance<MemoryStorage>>,
-    session: Session<MemoryStorage>,
+    instance: Rc<Instance>,
+    session: Session,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
     /// Transactions that were started and not ended by a request.
     pub(crate) transactions: Vec<Transaction>,
@@ -44,7 +44,7 @@ fn engine_options() -> Options {
     Options { memtable_bytes: 16_000, cache_bytes: 16_000, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 
-type Opened = (Rc<Instance<MemoryStorage>>, Session<MemoryStorage>, Rc<RefCell<Vec<Vec<u8>>>>);
+type Opened = (Rc<Instance>, Session, Rc<RefCell<Vec<Vec<u8>>>>);
 
 fn open(env: &SimEnv, storage: &MemoryStorage, options: InstanceOptions) -> Opened {
     let instance = env.run(async {

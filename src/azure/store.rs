@@ -9,7 +9,6 @@ use super::{AzureCode, AzureError, AzureResult, key, names};
 use crate::engine::{KeyRange, Origin};
 use crate::error::{Code, Error};
 use crate::model::{KeyReader, KeyValue, encode_key};
-use crate::storage::Storage;
 use crate::tablestore::Instance;
 use crate::tablestore::foreign::{Refused, SEPARATOR, Visit, key_columns};
 use std::ops::Bound;
@@ -22,8 +21,8 @@ pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
 pub const PAGE: usize = 1000;
 
 /// An account of an instance: a namespace of tables (A1). It exists as soon as somebody uses it.
-pub struct Account<'i, S> {
-    instance: &'i Instance<S>,
+pub struct Account<'i> {
+    instance: &'i Instance,
     name: &'i str,
 }
 
@@ -58,12 +57,12 @@ pub enum Setting<'s> {
     Policies(&'s str),
 }
 
-impl<'i, S: Storage> Account<'i, S> {
+impl<'i> Account<'i> {
     /// An account: 3 to 24 small letters and digits.
     ///
     /// # Errors
     /// `InvalidResourceName`.
-    pub fn new(instance: &'i Instance<S>, name: &'i str) -> AzureResult<Self> {
+    pub fn new(instance: &'i Instance, name: &'i str) -> AzureResult<Self> {
         let right =
             (3..=24).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         if right { Ok(Self { instance, name }) } else { Err(AzureCode::InvalidResourceName.into()) }
@@ -77,7 +76,7 @@ impl<'i, S: Storage> Account<'i, S> {
 
     /// The instance.
     #[must_use]
-    pub fn instance(&self) -> &Instance<S> {
+    pub fn instance(&self) -> &Instance {
         self.instance
     }
 

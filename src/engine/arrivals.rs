@@ -4,7 +4,6 @@ use super::Engine;
 use super::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
-use crate::storage::Storage;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -36,9 +35,9 @@ impl Arrivals {
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
-    pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_, S> {
+    pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_> {
         let latch = self.arrivals.latch(tree);
         async move {
             self.check_alive()?;

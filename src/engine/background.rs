@@ -10,23 +10,22 @@ use super::row::Keep;
 use super::version::Edit;
 use super::{Engine, pending};
 use crate::error::{Code, Error, Result};
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// While a job of compaction is under way, no flush adds to a level 0 that has so many times the parts that make it due.
 const MOST_LEVEL0: usize = 8;
 
 /// While it lives no other compaction runs.
-pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
+pub(super) struct CompactionHold<'e>(&'e Engine);
 
-impl<S: Storage> Drop for CompactionHold<'_, S> {
+impl Drop for CompactionHold<'_> {
     fn drop(&mut self) {
         self.0.house.compactions.is_running.set(false);
         self.0.house.tell_work_ended();
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Starts the background work that should run and does not.
     pub(super) fn start_background(&self) {
         if self.check_alive().is_err() || self.is_read_only() {
@@ -250,7 +249,7 @@ impl<S: Storage> Engine<S> {
 
     /// Waits until the code of compaction is there, no compaction runs and the stored version is known. No other compaction
     /// starts while the hold lives.
-    pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
+    pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_>> {
         self.load_compaction().await?;
         while self.house.compactions.is_running.get() {
             self.house.work_ended().wait().await;

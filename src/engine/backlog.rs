@@ -9,7 +9,7 @@ use super::memtable::Memtable;
 use super::view::View;
 use crate::env::Env;
 use crate::model::limits::REPLAY_MS;
-use crate::storage::{LogNumber, Storage};
+use crate::storage::LogNumber;
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::rc::{Rc, Weak};
@@ -84,7 +84,7 @@ impl View {
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Whether writes are held up until a flush is done. Deletions may go on if the disk has no room for the flush.
     pub(super) fn holds_writes_up(&self) -> bool {
         let (view, flushing) = (self.view.borrow(), &self.house.flushes);
@@ -134,7 +134,7 @@ impl<S: Storage> Engine<S> {
 }
 
 /// Waits until nothing was written for a while, and flushes. It holds no reference that would keep the store alive.
-async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
+async fn watch(engine: Weak<Engine>, env: Rc<dyn Env>) {
     let mut seen = LogNumber::default();
     loop {
         let idle = {

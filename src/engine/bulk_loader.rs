@@ -24,7 +24,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::RowChange;
 use crate::model::TreeId;
-use crate::storage::{STAGE_BYTES, Storage};
+use crate::storage::STAGE_BYTES;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -33,12 +33,12 @@ const WAITING_BYTES: usize = 4 * STAGE_BYTES;
 
 /// Sorted rows of one tree on their way into segments. A loader that is dropped before its commit was asked for leaves no
 /// row.
-pub struct BulkLoader<S: Storage> {
-    engine: Rc<Engine<S>>,
+pub struct BulkLoader {
+    engine: Rc<Engine>,
     load: Rc<BulkLoad>,
 }
 
-impl<S: Storage> BulkLoader<S> {
+impl BulkLoader {
     /// Whether the load can take rows from `first` to `last`, which ascend and follow all its rows. If not, write them
     /// the normal way.
     #[must_use]
@@ -176,7 +176,7 @@ impl<S: Storage> BulkLoader<S> {
     }
 }
 
-impl<S: Storage> Drop for BulkLoader<S> {
+impl Drop for BulkLoader {
     #[inline(never)]
     fn drop(&mut self) {
         if !self.is_asked() {
@@ -185,9 +185,9 @@ impl<S: Storage> Drop for BulkLoader<S> {
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Begins to load sorted rows into a tree.
-    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> BulkLoader<S> {
+    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> BulkLoader {
         let load = self.loads.begin(tree);
         BulkLoader { engine: Rc::clone(self), load }
     }

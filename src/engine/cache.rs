@@ -11,7 +11,7 @@ use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::modules::Module;
-use crate::storage::{BlockId, Storage};
+use crate::storage::{AnyStorage, BlockId};
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::unsync::{Cache, DefaultLifecycle};
@@ -131,9 +131,9 @@ fn open_block(id: BlockId, record: &Bytes, usage: Usage<'_>) -> Result<(DecodedR
 
 /// Gate of [`Module::Occasional`]: most pages never meet a damaged index.
 #[inline(never)]
-fn rebuilt<'a, S: Storage>(
+fn rebuilt<'a>(
     cache: &'a BlockCache,
-    storage: &'a S,
+    storage: &'a AnyStorage,
     id: BlockId,
     error: Error,
 ) -> Pin<Box<dyn Future<Output = Result<DecodedRecord>> + 'a>> {
@@ -262,9 +262,9 @@ impl BlockCache {
     /// Reads records in one trip and pins them. They also go into the cache, except for a compaction, which does not read
     /// its blocks again. If another reader is already loading a record into the cache, this waits for it. A block that the
     /// cache has as it is stored needs no trip.
-    pub(super) async fn load<S: Storage>(
+    pub(super) async fn load(
         &self,
-        storage: &S,
+        storage: &AnyStorage,
         wants: &[RecordId],
         pins: &mut Pins,
         usage: Usage<'_>,
@@ -309,13 +309,7 @@ impl BlockCache {
     }
 
     /// Reads records in one trip and pins them, even if others are reading them.
-    async fn fetch<S: Storage>(
-        &self,
-        storage: &S,
-        wants: &[RecordId],
-        pins: &mut Pins,
-        usage: Usage<'_>,
-    ) -> Result<()> {
+    async fn fetch(&self, storage: &AnyStorage, wants: &[RecordId], pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
         let _announced = usage.keeps().then(|| Announcement::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
@@ -357,7 +351,7 @@ impl BlockCache {
     }
 
     /// Rebuilds the index `id` from the blocks before it. Returns the error of a block that cannot be read either.
-    pub(super) async fn rebuild<S: Storage>(&self, storage: &S, id: BlockId) -> Result<SegmentMeta> {
+    pub(super) async fn rebuild(&self, storage: &AnyStorage, id: BlockId) -> Result<SegmentMeta> {
         let mut index = Rebuild::default();
         for block in 0..id.block {
             let block = BlockId { block, ..id };
@@ -375,7 +369,7 @@ impl BlockCache {
     }
 
     /// A replacement for an index that cannot be read.
-    async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<DecodedRecord> {
+    async fn rebuilt(&self, storage: &AnyStorage, id: BlockId, error: Error) -> Result<DecodedRecord> {
         let meta = self.rebuild(storage, id).await?;
         if !self.damaged.borrow().contains(&id) {
             self.damaged.borrow_mut().push(id);

@@ -10,7 +10,6 @@ use super::Engine;
 use super::memtable::{Memtable, Slot};
 use crate::error::{Code, Error, Result};
 use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
-use crate::storage::Storage;
 use std::collections::VecDeque;
 use std::pin::Pin;
 
@@ -106,7 +105,7 @@ pub(super) fn too_early() -> Error {
     Error::new(Code::Unavailable, "records of streams cannot be made yet: the tables are not open")
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Sets what makes records. Until then, changes with records are not flushed.
     pub fn set_recorder(&self, recorder: Recorder) {
         let first = self.recorder.replace(Some(recorder)).is_none();
@@ -160,6 +159,6 @@ impl<S: Storage> Engine<S> {
 /// [`Engine::make_for_flush`]. A gate of [`Module::Streams`](crate::modules::Module::Streams): who has set a recorder has loaded
 /// it.
 #[inline(never)]
-fn for_flush<'e, S: Storage>(engine: &'e Engine<S>, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
+fn for_flush<'e>(engine: &'e Engine, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
     Box::pin(engine.make_for_flush(memtable, recorder))
 }

@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
-use crate::storage::{Commit, LogNumber, Storage};
+use crate::storage::{Commit, LogNumber};
 use std::rc::Rc;
 
 /// A commit, and the state after it is stored.
@@ -36,7 +36,7 @@ struct PreparedCommit {
 /// From this size on a log record is not copied at replay: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
         if let Err(error) = self.ready().await {

@@ -7,7 +7,7 @@ use super::version::Version;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
-use crate::storage::{LogNumber, ManifestId, Storage};
+use crate::storage::{AnyStorage, LogNumber, ManifestId};
 use bytes::Bytes;
 use std::cell::RefCell;
 
@@ -64,7 +64,7 @@ pub(super) fn log_start(version: &Version) -> LogNumber {
 }
 
 /// Reads the manifests and their log at one instant, because the current leader may still commit.
-pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
+pub(super) async fn read(storage: &AnyStorage) -> Result<Contents> {
     let opened = RefCell::new(StoredVersion::default());
     let from = |manifests: &[(ManifestId, Bytes)]| {
         *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
@@ -86,7 +86,7 @@ pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
 }
 
 /// Reads the newest readable version and the readable log behind it. Also returns the number behind the log.
-pub(super) async fn read_what_is_whole<S: Storage>(storage: &S) -> Result<(Contents, LogNumber, Vec<Missing>)> {
+pub(super) async fn read_what_is_whole(storage: &AnyStorage) -> Result<(Contents, LogNumber, Vec<Missing>)> {
     let found = RefCell::new((StoredVersion::default(), Vec::<Missing>::new()));
     let from = |manifests: &[(ManifestId, Bytes)]| {
         let mut missing: Vec<Missing> = Vec::new();

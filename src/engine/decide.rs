@@ -22,7 +22,6 @@ use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
 use crate::model::{Origin, RecordPlace, TreeId, WriteNote};
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// Decides what to write, from the stored rows.
@@ -193,7 +192,7 @@ fn full_keys(rows: &[(TreeId, &[u8])]) -> Vec<Box<[u8]>> {
     rows.iter().map(|(tree, key)| full_key(*tree, key)).collect()
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Writes a row; resolves when it is durable.
     ///
     /// # Errors

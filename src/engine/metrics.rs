@@ -6,7 +6,7 @@ use super::partition::PartitionId;
 use super::partition::Partitions;
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
-use crate::storage::{SegmentId, Storage};
+use crate::storage::SegmentId;
 
 /// The engine's current state and its counters since the opening. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub struct LevelMetrics {
     pub entries: u64,
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
         self.options.memtable_bytes

@@ -100,7 +100,7 @@ pub use watches::{ChangePlace, ChangedKeys};
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
-use crate::storage::Storage;
+use crate::storage::AnyStorage;
 use arrivals::Arrivals;
 use bulk_load::BulkLoads;
 use cache::BlockCache;
@@ -121,9 +121,9 @@ use view::View;
 use watches::Watches;
 
 /// The engine.
-pub struct Engine<S> {
+pub struct Engine {
     me: Weak<Self>,
-    storage: S,
+    storage: AnyStorage,
     env: Rc<dyn Env>,
     options: Options,
     cache: BlockCache,
@@ -152,7 +152,7 @@ pub struct Engine<S> {
     recorder: Cell<Option<Recorder>>,
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     pub(crate) fn check_alive(&self) -> Result<()> {
         self.line.check_alive()
     }

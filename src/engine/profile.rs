@@ -19,7 +19,6 @@ use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::format::segment::{SampleWeight, SegmentMeta};
 use crate::model::TreeId;
-use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -55,7 +54,7 @@ impl NewerSource<'_> {
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// The weights of the tree, ascending by partition. Loads missing indexes of segments, in one trip for each
     /// partition.
     ///

@@ -20,7 +20,6 @@ use crate::collections::turns::Turn;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::model::select::{Need, Stretch};
-use crate::storage::Storage;
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
@@ -72,7 +71,7 @@ struct RangeInstant {
     held: Vec<Box<[u8]>>,
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     pub(super) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
         self.view.borrow().snapshot(overlay, tree, seqno, self.images.generation())
     }

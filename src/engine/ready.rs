@@ -7,9 +7,9 @@ use super::Engine;
 use super::contents::RawRecord;
 use super::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
-use crate::storage::{Loaded, Storage};
+use crate::storage::Loaded;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Whether the engine works and knows the stored state.
     pub(super) fn is_ready(&self) -> bool {
         self.line.is_alive() && self.line.is_certain() && !self.is_overtaken()

@@ -38,7 +38,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
 use crate::modules::Module;
-use crate::storage::{Commit, Durability, LogNumber, Storage};
+use crate::storage::{AnyStorage, Commit, Durability, LogNumber};
 use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -108,18 +108,26 @@ fn is_full(stored: &Result<()>) -> bool {
 
 /// A gate of [`Module::Occasional`].
 #[inline(never)]
-fn salvage<S: Storage>(storage: S, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Engine<S>>>> {
+fn salvage(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Engine>>> {
     Box::pin(Engine::salvage(storage, env, options))
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Opens the store in `storage`, or makes a new one, and becomes its only writer: the previous writer is fenced off.
     /// If the disk has no room for that, it takes the lead once there is room. Stored data can be read meanwhile.
     ///
     /// # Errors
     /// `Corrupt` names a damaged or missing record of the manifest or the log. `LeaderChanged` if others keep taking over
     /// meanwhile. Errors of the storage.
-    pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
+    pub fn open(storage: impl Into<AnyStorage>, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Self>>> {
+        Self::open_any(storage.into(), env, options)
+    }
+
+    fn open_any(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Self>>> {
+        Box::pin(Self::take_lead(storage, env, options))
+    }
+
+    async fn take_lead(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         if options.salvage {
             env.load(Module::Occasional).await?;
             return salvage(storage, env, options).await;
@@ -194,7 +202,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Opens the readable data, and changes nothing.
-    async fn salvage(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
+    async fn salvage(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
         if missing.is_empty() {
             found.check_expected(&options)?;
@@ -211,7 +219,7 @@ impl<S: Storage> Engine<S> {
         Ok(engine)
     }
 
-    fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
+    fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
         let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
         let StoredVersion { manifests, record, version } = opened;
         let start = log_start(&version);

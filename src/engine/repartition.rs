@@ -7,10 +7,9 @@ use super::partition::{Partition, PartitionId, ShapeSeen};
 use super::split::Change;
 use crate::error::Result;
 use crate::model::TreeId;
-use crate::storage::Storage;
 use std::rc::Rc;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Cuts the tree in front of the partition key `at`, encoded. Does nothing if a partition begins there.
     ///
     /// # Errors

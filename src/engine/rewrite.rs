@@ -13,7 +13,7 @@ use super::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
-use crate::storage::{SegmentId, Storage};
+use crate::storage::SegmentId;
 use std::future::Future;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
@@ -42,7 +42,7 @@ pub(super) struct Input {
     pub(super) keep: Keep,
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Merges each input, and writes all of them into shared new segments. These are staged, but no manifest names them
     /// yet. Inputs come in key order. Returns the segments' parts and their stored bytes. After a failure the staged
     /// segments are deleted.
@@ -246,8 +246,8 @@ impl<S: Storage> Engine<S> {
 
 /// A gate of [`Module::Compaction`](crate::modules::Module::Compaction): only stored rows are large, so no flush meets them.
 #[inline(never)]
-fn merge_large<'a, S: Storage>(
-    engine: &'a Engine<S>,
+fn merge_large<'a>(
+    engine: &'a Engine,
     row: LargeRow,
     keep: Keep,
     writer: &'a mut SegmentWriter,

@@ -18,7 +18,7 @@ use super::pauses::Pauses;
 use super::pending::Group;
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
 use crate::error::{Code, Error, Result};
-use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId, Storage};
+use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId};
 use bytes::Bytes;
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
@@ -30,7 +30,7 @@ const SQUEEZES: u32 = 8;
 /// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Makes room for a commit that began after so many `releases` and was refused. It may use the reserve's room if the disk
     /// was full, and no write of it adds rows, and some free space. If the whole reserve was given and the disk is still
     /// full, the storage keeps what was deleted. Returns whether there may be room now.
@@ -283,7 +283,7 @@ impl<S: Storage> Engine<S> {
 }
 
 /// Resolves when the pause is over; never, if the engine ends before.
-async fn pass<S: Storage>(me: &Weak<Engine<S>>) {
+async fn pass(me: &Weak<Engine>) {
     poll_fn(|context| {
         let Some(engine) = me.upgrade() else { return Poll::Ready(()) };
         let mut pause = engine.reserve.pause.borrow_mut();

@@ -14,11 +14,10 @@ use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::model::TreeId;
-use crate::storage::Storage;
 use std::cell::Ref;
 use std::rc::Rc;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// The missing data of a store that was opened with `salvage`.
     #[must_use]
     pub fn missing(&self) -> Ref<'_, Vec<Missing>> {

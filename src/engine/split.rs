@@ -20,7 +20,6 @@ use crate::collections::sort::sort_by;
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// A tree with this many partitions is not split by load any more.
@@ -123,7 +122,7 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
     shares
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// The next change of partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.clock.steady_ms());

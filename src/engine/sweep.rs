@@ -2,13 +2,13 @@
 
 use super::Engine;
 use crate::error::Result;
-use crate::storage::{BlockId, SegmentId, Storage};
+use crate::storage::{BlockId, SegmentId};
 
 /// So many segments are deleted in one transaction of the storage. Each has some hundred records, and a commit that comes
 /// meanwhile waits for the transaction.
 const DELETED_AT_ONCE: usize = 4;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Starts to delete obsolete segments in the background, also those that readers held when they became obsolete.
     pub(super) fn drop_soon(&self) {
         let free = self.view.borrow().garbage.has_free(self.line.is_certain());

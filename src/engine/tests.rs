@@ -5,7 +5,7 @@ use crate::engine::version::Edit;
 use crate::env::sim::SimEnv;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use crate::storage::{Durability, LogNumber, MemoryStorage};
+use crate::storage::{Durability, LogNumber, MemoryStorage, Storage};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -40,7 +40,7 @@ fn without_reserve() -> Options {
     Options { reserve_bytes: 0, ..Options::default() }
 }
 
-fn open(env: &SimEnv, storage: &MemoryStorage, options: &Options) -> Rc<Engine<MemoryStorage>> {
+fn open(env: &SimEnv, storage: &MemoryStorage, options: &Options) -> Rc<Engine> {
     env.run(Engine::open(storage.clone(), Rc::new(env.clone()), options.clone())).expect("opens")
 }
 
@@ -48,7 +48,7 @@ fn put(column: &str, version: i64, value: i64) -> CellChange<'_> {
     CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) }
 }
 
-async fn write(engine: &Engine<MemoryStorage>, key: &str, kind: ChangeKind, stamp: i64, cells: &[CellChange<'_>]) {
+async fn write(engine: &Engine, key: &str, kind: ChangeKind, stamp: i64, cells: &[CellChange<'_>]) {
     let change = RowChange { kind, stamp, cells };
     engine.write(TREE, key.as_bytes(), &change, None).await.expect("written");
 }
@@ -61,13 +61,13 @@ fn cells(row: &RowView<'_>) -> Cells {
     row.cells().iter().map(cell).collect()
 }
 
-async fn get(engine: &Engine<MemoryStorage>, key: &str) -> Option<Cells> {
+async fn get(engine: &Engine, key: &str) -> Option<Cells> {
     let mut found = None;
     engine.read(TREE, &[key.as_bytes()], &mut |_, row| found = row.map(cells)).await.expect("read");
     found
 }
 
-async fn scan<S: Storage>(engine: &Engine<S>, range: KeyRange, direction: Direction) -> Vec<(String, Cells)> {
+async fn scan(engine: &Engine, range: KeyRange, direction: Direction) -> Vec<(String, Cells)> {
     let mut rows = Vec::new();
     let mut visit = |key: &[u8], row: &RowView<'_>| {
         rows.push((String::from_utf8_lossy(key).into_owned(), cells(row)));

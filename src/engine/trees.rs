@@ -4,9 +4,9 @@ use super::Engine;
 use super::version::Edit;
 use crate::model::TreeId;
 use crate::model::version::Retention;
-use crate::storage::{LogNumber, Storage};
+use crate::storage::LogNumber;
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Sets what compaction keeps of a tree's rows.
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
         let settled = self.line.is_certain() && self.line.pending.borrow().group_of_tree(tree).is_none();

@@ -9,7 +9,6 @@ use super::keys::{KeyRange, TREE_BYTES, tree_range};
 use super::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
-use crate::storage::Storage;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -116,7 +115,7 @@ impl Record {
     }
 }
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// What has changed in a range of a tree since `place`: at once if something has, or if the place is not known; else
     /// after the next change there, or after so many ms, which may be none. Without a place: where to begin, at once. What
     /// is read after that has all earlier changes.

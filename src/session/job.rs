@@ -11,7 +11,6 @@ use crate::env::LocalFuture;
 use crate::error::{Code, Error};
 use crate::model::limits;
 use crate::modules::Module;
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// The use of requests after reading.
@@ -28,13 +27,13 @@ pub(super) enum Step {
 
 /// A gate of [`Module::Transactions`].
 #[inline(never)]
-fn transact<S: Storage>(job: Job<S>) -> LocalFuture<()> {
+fn transact(job: Job) -> LocalFuture<()> {
     Box::pin(job.transact())
 }
 
 /// One request in progress.
-pub(super) struct Job<S: Storage> {
-    pub(super) shared: Rc<Shared<S>>,
+pub(super) struct Job {
+    pub(super) shared: Rc<Shared>,
     pub(super) frame: Rc<Frame>,
     pub(super) head: RequestHead,
     /// The arrival of its frame.
@@ -42,7 +41,7 @@ pub(super) struct Job<S: Storage> {
     pub(super) step: Step,
 }
 
-impl<S: Storage> Job<S> {
+impl Job {
     /// All of it, still to be polled. `None` if there is no such operation.
     pub(super) fn start(self) -> Option<LocalFuture<()>> {
         Some(match self.head.op {

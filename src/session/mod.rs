@@ -28,7 +28,6 @@ use crate::engine::Origin;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::modules::Module;
-use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
 pub use activity::{ActivityReport, OperationActivity};
 use codec::{Damage, Dictionary, Frame, PageWriter, ResponseWriter};
@@ -54,11 +53,11 @@ const TIMES_BYTES: usize = 4;
 const PATIENCE: u64 = 10;
 
 /// One client of an instance.
-pub struct Session<S: Storage>(Rc<Shared<S>>);
+pub struct Session(Rc<Shared>);
 
-struct Shared<S: Storage> {
-    common: Rc<Common<S>>,
-    instance: Rc<Instance<S>>,
+struct Shared {
+    common: Rc<Common>,
+    instance: Rc<Instance>,
     env: Rc<dyn Env>,
     client: u64,
     deliver: Box<dyn Fn(Vec<u8>)>,
@@ -70,7 +69,7 @@ struct Shared<S: Storage> {
     /// The buffer of the last frame that was answered at once, for the next one.
     spare: Cell<Vec<u8>>,
     /// Loaders by number, with rows that the client has put and not yet asked to store.
-    loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
+    loaders: RefCell<Vec<(u64, Rc<Loader>)>>,
     /// The memory, about, of its started and unanswered requests.
     started: Cell<usize>,
     /// Frames that were not started, with their time of arrival.
@@ -91,7 +90,7 @@ struct Shared<S: Storage> {
     waiting: RefCell<Vec<Waker>>,
 }
 
-impl<S: Storage> Session<S> {
+impl Session {
     /// Starts all requests of a frame. Returns the frame of those responses that are ready at once, if there are any.
     ///
     /// # Errors
@@ -134,7 +133,7 @@ impl<S: Storage> Session<S> {
     }
 }
 
-impl<S: Storage> Session<S> {
+impl Session {
     /// Resolves when every request that arrived before this call is started. Later ones do not prolong that.
     ///
     /// # Errors
@@ -173,31 +172,31 @@ impl<S: Storage> Session<S> {
 }
 
 /// A call of a client that comes by no frame, and changes something: while it is there, its session is not done.
-pub struct OtherCall<S: Storage>(Rc<Shared<S>>);
+pub struct OtherCall(Rc<Shared>);
 
-impl<S: Storage> OtherCall<S> {
+impl OtherCall {
     /// Where it comes from.
     pub fn origin(&self, request: u64) -> Origin {
         Origin { client: self.0.client, request }
     }
 }
 
-impl<S: Storage> Drop for OtherCall<S> {
+impl Drop for OtherCall {
     fn drop(&mut self) {
         self.0.landed(REQUEST_BYTES);
     }
 }
 
-impl<S: Storage> Session<S> {
+impl Session {
     /// Begins such a call.
-    pub fn other_call(&self) -> OtherCall<S> {
+    pub fn other_call(&self) -> OtherCall {
         self.0.common.started.take(&self.0.started, REQUEST_BYTES);
         OtherCall(Rc::clone(&self.0))
     }
 }
 
 /// A dropped session has ended.
-impl<S: Storage> Drop for Session<S> {
+impl Drop for Session {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -208,8 +207,8 @@ fn ended() -> Error {
     Error::new(Code::Closed, "the session is closed")
 }
 
-impl<S: Storage> Shared<S> {
-    fn new(common: Rc<Common<S>>, client: u64, deliver: Box<dyn Fn(Vec<u8>)>) -> Rc<Self> {
+impl Shared {
+    fn new(common: Rc<Common>, client: u64, deliver: Box<dyn Fn(Vec<u8>)>) -> Rc<Self> {
         Rc::new(Self {
             instance: Rc::clone(&common.instance),
             env: Rc::clone(&common.env),
@@ -456,13 +455,13 @@ impl<S: Storage> Shared<S> {
     }
 
     /// The client's loader with this number.
-    fn loader(&self, number: u64) -> Rc<Loader<S>> {
+    fn loader(&self, number: u64) -> Rc<Loader> {
         let mut loaders = self.loaders.borrow_mut();
         loaders.retain(|(_, loader)| !loader.is_empty());
         if let Some((_, loader)) = loaders.iter().find(|(known, _)| *known == number) {
             return Rc::clone(loader);
         }
-        let loader = Rc::<Loader<S>>::default();
+        let loader = Rc::<Loader>::default();
         loaders.push((number, Rc::clone(&loader)));
         loader
     }

@@ -6,7 +6,6 @@ use super::{Session, Shared};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::limits;
-use crate::storage::Storage;
 use crate::tablestore::Instance;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -15,11 +14,11 @@ use std::rc::{Rc, Weak};
 const LEAST_STARTED: usize = 4 << 20;
 
 /// The sessions of an instance.
-pub struct Sessions<S: Storage>(Rc<Common<S>>);
+pub struct Sessions(Rc<Common>);
 
 /// The shared state of all sessions.
-pub(super) struct Common<S: Storage> {
-    pub(super) instance: Rc<Instance<S>>,
+pub(super) struct Common {
+    pub(super) instance: Rc<Instance>,
     pub(super) env: Rc<dyn Env>,
     pub(super) activity: RefCell<Activity>,
     /// The memory, about, of started and unanswered requests: up to the size of a memtable, at least [`LEAST_STARTED`].
@@ -28,14 +27,14 @@ pub(super) struct Common<S: Storage> {
     pub(super) frames: Budget,
     pub(super) bytes: Budget,
     /// Sessions that are not done, by the numbers of their clients.
-    open: RefCell<Vec<(u64, Weak<Shared<S>>)>>,
+    open: RefCell<Vec<(u64, Weak<Shared>)>>,
     /// Sessions that hold frames. The first one starts the next frame.
-    line: RefCell<Vec<Rc<Shared<S>>>>,
+    line: RefCell<Vec<Rc<Shared>>>,
 }
 
-impl<S: Storage> Sessions<S> {
+impl Sessions {
     /// No session yet.
-    pub fn new(instance: Rc<Instance<S>>, env: Rc<dyn Env>) -> Self {
+    pub fn new(instance: Rc<Instance>, env: Rc<dyn Env>) -> Self {
         let most = instance.memtable_bytes().max(LEAST_STARTED);
         Self(Rc::new(Common {
             activity: RefCell::new(Activity::new(env.ticks_us(), instance.units_used())),
@@ -54,7 +53,7 @@ impl<S: Storage> Sessions<S> {
     ///
     /// # Errors
     /// `OTSParameterInvalid` when the client has a session.
-    pub fn open(&self, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Result<Session<S>> {
+    pub fn open(&self, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Result<Session> {
         let mut open = self.0.open.borrow_mut();
         if open.iter().any(|(other, _)| *other == client) {
             return Err(Error::parameter(format!("The client {client} has a session already.")));
@@ -86,31 +85,31 @@ impl<S: Storage> Sessions<S> {
     }
 }
 
-impl<S: Storage> Common<S> {
+impl Common {
     /// The number of sessions that are not done.
     pub(super) fn count(&self) -> usize {
         self.open.borrow().len()
     }
 
     /// Forgets a session that is done. Returns whether it was known.
-    pub(super) fn forget(&self, session: &Rc<Shared<S>>) -> bool {
+    pub(super) fn forget(&self, session: &Rc<Shared>) -> bool {
         let mut open = self.open.borrow_mut();
         let place = open.iter().position(|(_, other)| std::ptr::eq(other.as_ptr(), Rc::as_ptr(session)));
         place.map(|place| open.remove(place)).is_some()
     }
 
     /// A session has held its first frame.
-    pub(super) fn queue(&self, session: &Rc<Shared<S>>) {
+    pub(super) fn queue(&self, session: &Rc<Shared>) {
         self.line.borrow_mut().push(Rc::clone(session));
     }
 
     /// A session holds no frame any more.
-    pub(super) fn leave_line(&self, session: &Rc<Shared<S>>) {
+    pub(super) fn leave_line(&self, session: &Rc<Shared>) {
         self.line.borrow_mut().retain(|other| !Rc::ptr_eq(other, session));
     }
 
     /// Starts held frames where there is room, after a request of this session has ended.
-    pub(super) fn start_next(&self, session: &Rc<Shared<S>>) {
+    pub(super) fn start_next(&self, session: &Rc<Shared>) {
         // Several start at once, so that they share a commit.
         if self.line.borrow().is_empty() || !self.started.is_half_free(session.started.get(), self.count()) {
             return;

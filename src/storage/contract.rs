@@ -4,7 +4,7 @@
 //! [`storage_contract_rules!`](crate::storage_contract_rules) lists them once and for all.
 
 use super::{
-    BlockId, Commit, Durability, Fence, FencedStorage, LogNumber, ManifestId, STAGE_BYTES, SegmentId, Storage,
+    AnyStorage, BlockId, Commit, Durability, Fence, FencedStorage, LogNumber, ManifestId, STAGE_BYTES, SegmentId,
 };
 use crate::error::{Code, Result};
 use bytes::Bytes;
@@ -12,11 +12,8 @@ use bytes::Bytes;
 /// The source of the suite's stores.
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait Stores {
-    /// The implementation under test.
-    type Storage: Storage;
-
     /// A new handle to the store `name`, which is empty at its first opening.
-    async fn open(&self, name: &str) -> Result<Self::Storage>;
+    async fn open(&self, name: &str) -> Result<AnyStorage>;
 }
 
 /// Hands the names of all rules to `$each`, a macro that makes a test of each.
@@ -82,11 +79,11 @@ fn block(segment: u64, block: u32) -> BlockId {
 /// Everything in a store, to compare its state before and after.
 type Content = (Vec<(ManifestId, Bytes)>, Vec<(LogNumber, Bytes)>, Vec<SegmentId>, Vec<Option<Bytes>>);
 
-async fn manifests(storage: &impl Storage) -> Result<Vec<(ManifestId, Bytes)>> {
+async fn manifests(storage: &AnyStorage) -> Result<Vec<(ManifestId, Bytes)>> {
     Ok(storage.load(&|_| Ok(LogNumber(0))).await?.manifests)
 }
 
-async fn content(storage: &impl Storage) -> Result<Content> {
+async fn content(storage: &AnyStorage) -> Result<Content> {
     let segments = storage.list_segments().await?;
     let ids: Vec<BlockId> = segments.iter().flat_map(|id| (0..8).map(|number| block(id.0, number))).collect();
     let blocks = storage.get_blocks(&ids).await?;
@@ -454,7 +451,8 @@ pub async fn a_raised_fence_keeps_others_out(one: &impl FencedStorage, other: &i
     other.commit_behind(with_manifest(1), 3, None).await?;
     other.commit_behind(with_manifest(2), 3, Some(&Fence { number: 3, note: Bytes::new() })).await?;
     assert_eq!(other.commit_behind(with_manifest(2), 3, None).await.expect_err("taken").code(), Code::Fenced);
-    assert_eq!(manifests(one).await?, [(ManifestId(2), bytes(50, 2)), (ManifestId(1), bytes(50, 1))]);
+    let found = one.load(&|_| Ok(LogNumber(0))).await?.manifests;
+    assert_eq!(found, [(ManifestId(2), bytes(50, 2)), (ManifestId(1), bytes(50, 1))]);
     let log: Vec<u64> = other.read_log(LogNumber(0)).await?.iter().map(|(number, _)| number.0).collect();
     assert_eq!(log, [1, 2]);
     assert_eq!(one.fence().await?, Fence { number: 3, note: Bytes::new() });
@@ -475,11 +473,9 @@ mod tests {
     struct Memory(RefCell<HashMap<String, MemoryStorage>>);
 
     impl Stores for Memory {
-        type Storage = Hooked<MemoryStorage, YieldOnce>;
-
-        async fn open(&self, name: &str) -> Result<Self::Storage> {
+        async fn open(&self, name: &str) -> Result<AnyStorage> {
             let store = self.0.borrow_mut().entry(name.to_owned()).or_default().clone();
-            Ok(Hooked::new(store, YieldOnce))
+            Ok(Hooked::new(store, YieldOnce).into())
         }
     }
 

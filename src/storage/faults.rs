@@ -198,6 +198,8 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
     }
 }
 
+crate::boxed_storage!(Hooked<S, H> where S: Storage, H: Hook);
+
 impl<S: FencedStorage, H: Hook> FencedStorage for Hooked<S, H> {
     async fn fence(&self) -> Result<Fence> {
         self.around(Call::Fence, async |inner| inner.fence().await).await

@@ -267,6 +267,8 @@ impl Storage for MemoryStorage {
     }
 }
 
+crate::boxed_storage!(MemoryStorage);
+
 impl FencedStorage for MemoryStorage {
     async fn fence(&self) -> Result<Fence> {
         Ok(self.open_records()?.borrow().fence.clone())

@@ -6,11 +6,13 @@
 //!
 //! [`contract`] has the promises of every implementation as tests, and runs on each of them.
 
+mod any;
 pub mod contract;
 pub mod faults;
 pub mod files;
 mod memory;
 
+pub use any::{AnyStorage, Boxed, BoxedStorage};
 pub use memory::MemoryStorage;
 
 use crate::error::{Code, Error, Result};

@@ -5,14 +5,13 @@ use super::catalog;
 use super::instance::Instance;
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
-use crate::storage::Storage;
 
 /// Characters of ids and secrets: 5 bits each, none that looks like another.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const ID_CHARACTERS: usize = 20;
 const SECRET_CHARACTERS: usize = 40;
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The access keys, in the order of their ids.
     pub fn access_keys(&self) -> Vec<AccessKey> {
         self.keys.borrow().clone()

@@ -14,10 +14,9 @@ use crate::error::{Code, Error, Result};
 use crate::model::meter::ThroughputStep;
 use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::modules::Module;
-use crate::storage::Storage;
 use std::rc::Rc;
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Creates a table with its indexes. They are usable when this returns.
     ///
     /// # Errors

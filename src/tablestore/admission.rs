@@ -4,9 +4,8 @@ use super::instance::Instance;
 use super::table::Table;
 use crate::error::Result;
 use crate::model::Consumed;
-use crate::storage::Storage;
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Lets a request use units of a row, or refuses it.
     pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
         let units = consumed.read.saturating_add(consumed.write);

@@ -9,7 +9,6 @@ use super::instance::Instance;
 use super::{answers, catalog};
 use crate::engine::Origin;
 use crate::error::Result;
-use crate::storage::Storage;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
@@ -24,7 +23,7 @@ pub enum Changed {
     Nothing,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// From now on, the stored answers to this client's writes are given again. If it is in another tab, it may outlive the
     /// engine, so it `stores` the answers to later ones too. `life` is the number by which its tab is known to live: several
     /// clients may be in one tab. No request of the client may be in progress.

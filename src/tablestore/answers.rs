@@ -34,7 +34,6 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, KeyValue, RowChange, TableSchema, Value,
     ValueRef, encode_key,
 };
-use crate::storage::Storage;
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
@@ -495,7 +494,7 @@ impl Answers {
 }
 
 /// The stored answers of a client, with their places. `life` is the number by which its tab is known to live.
-pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
+pub(super) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
     let mut found = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], row: &RowView<'_>| {
@@ -513,7 +512,7 @@ pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u6
 }
 
 /// Deletes the answers of clients that are not kept: `keeps` gets the life and the client. Rows with another key go too.
-pub(super) async fn remove<S: Storage>(engine: &Engine<S>, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
+pub(super) async fn remove(engine: &Engine, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let mut ended = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], _: &RowView<'_>| {

@@ -12,13 +12,12 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, limits, partition_prefix};
-use crate::storage::Storage;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Runs a batch of writes concurrently. Writes of one row take effect in order. Returns the result of each.
     ///
     /// # Errors
@@ -290,14 +289,14 @@ impl RowTask<'_> {
 }
 
 /// The writes of an atomic batch on their way through the engine.
-struct AtomicBatch<'d, 'r, 'a, S> {
-    instance: &'d Instance<S>,
-    writes: Vec<RowDecision<'d, 'r, 'a, S>>,
+struct AtomicBatch<'d, 'r, 'a> {
+    instance: &'d Instance,
+    writes: Vec<RowDecision<'d, 'r, 'a>>,
     /// The write that failed by itself.
     failed: Option<usize>,
 }
 
-impl<S: Storage> Decide for AtomicBatch<'_, '_, '_, S> {
+impl Decide for AtomicBatch<'_, '_, '_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;

@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::model::KeyReader;
 use crate::model::capacity::cells_bytes;
 use crate::modules::Module;
-use crate::storage::Storage;
 use std::future::Future;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
@@ -28,14 +27,11 @@ const SLICE_BYTES: usize = 128 << 10;
 
 /// A gate of [`Module::Occasional`].
 #[inline(never)]
-fn build_index<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    index: &'a Index,
-) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
+fn build_index<'a>(instance: &'a Instance, index: &'a Index) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
     Box::pin(instance.build(index))
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Starts the background build of every unfinished index, including those that wait for a retry. Running builds go
     /// on.
     pub(super) fn start_builds(&self) {

@@ -28,7 +28,6 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
     ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key, tags,
 };
-use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -47,7 +46,7 @@ pub(super) struct Catalog {
 }
 
 /// Reads the catalog.
-pub(super) async fn load<S: Storage>(engine: &Engine<S>) -> Result<Catalog> {
+pub(super) async fn load(engine: &Engine) -> Result<Catalog> {
     engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
     let mut catalog = Catalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
     let mut damage = None;
@@ -116,8 +115,8 @@ pub(super) fn read(key: &[u8], record: &[u8]) -> Result<Catalog> {
 }
 
 /// Stores changes with their step of reserved throughput, and the answer to their sender: all of them, or none.
-pub(super) async fn store<S: Storage>(
-    engine: &Engine<S>,
+pub(super) async fn store(
+    engine: &Engine,
     changes: &[CatalogChange],
     step: Option<StepChange>,
     answer: (&Answers, Option<Origin>),

@@ -6,7 +6,6 @@ use super::request::{GetRange, ReadOptions};
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Consumed, Filter, KeyInput, KeyValue, RowSink, TableName, TableSchema, ValueRef};
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// CountRows: the number of rows of a range (R3).
@@ -59,7 +58,7 @@ impl RowSink for Counter {
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Counts the rows of a range that pass the filter, in ascending order from its start. A call reads as many rows as
     /// [`Instance::get_range`] would, all of one instant, and costs the same.
     ///

@@ -22,7 +22,6 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, RowChange, TableSchema, Value, ValueRef,
     limits,
 };
-use crate::storage::Storage;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -86,7 +85,7 @@ pub enum Visit {
     Stop,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Creates a foreign table, whose key has two Binary columns of these names. Its rows have one version of each cell.
     ///
     /// # Errors
@@ -329,8 +328,8 @@ struct Row {
 }
 
 /// Changes on their way through the engine.
-struct ForeignChange<'d, S> {
-    instance: &'d Instance<S>,
+struct ForeignChange<'d> {
+    instance: &'d Instance,
     table: &'d Rc<Table>,
     keys: &'d [Vec<u8>],
     now: i64,
@@ -342,7 +341,7 @@ struct ForeignChange<'d, S> {
     failed: usize,
 }
 
-impl<S> ForeignChange<'_, S> {
+impl ForeignChange<'_> {
     fn written(&self, at: usize) -> Written {
         let stamp = self.rows.get(at).map_or(0, |row| row.stamp);
         let returned = |told| ReturnedRow {
@@ -354,7 +353,7 @@ impl<S> ForeignChange<'_, S> {
     }
 }
 
-impl<S: Storage> Decide for ForeignChange<'_, S> {
+impl Decide for ForeignChange<'_> {
     fn see(&mut self, at: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let (instance, table) = (self.instance, self.table);
         if let Err(error) = self.decide.see(at, view) {
@@ -390,7 +389,7 @@ impl<S: Storage> Decide for ForeignChange<'_, S> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let (engine, table, stream): (&Engine<S>, _, _) = (&self.instance.engine, self.table, self.table.stream());
+        let (engine, table, stream): (&Engine, _, _) = (&self.instance.engine, self.table, self.table.stream());
         for (at, (key, row)) in self.keys.iter().zip(&self.rows).enumerate() {
             self.decide.change(at, row.stamp, &mut |change| match &stream {
                 Some(stream) => stream.write_change(engine, table, (key, &row.old), change, writes),
@@ -458,6 +457,6 @@ pub fn key_columns(keys: &mut KeyReader, key: &[u8]) -> Result<[Vec<u8>; 2]> {
 }
 
 /// Documents are rows of one version, which never expire.
-pub(super) fn keep_documents<S: Storage>(engine: &Engine<S>) {
+pub(super) fn keep_documents(engine: &Engine) {
     engine.set_retention(TreeId::DOCUMENTS, Retention { max_versions: 1, time_to_live: None });
 }

@@ -11,7 +11,6 @@ use crate::model::schema::first_counted;
 use crate::model::{
     ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyType, Limits, TableName, TableOptions, TableSchema, limits,
 };
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// The definition of an index, checked against its table.
@@ -146,7 +145,7 @@ pub(super) fn plan(
     Ok(Plan { name: name.clone(), schema: TableSchema::of_index(key)?, meta, options })
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
     pub(super) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
         let (now, tree) = (self.engine.now_ms(), self.new_tree());

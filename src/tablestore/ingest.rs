@@ -19,7 +19,6 @@ use crate::env::LocalFuture;
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
 use crate::modules::Module;
-use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -29,23 +28,23 @@ const FIRST_ROWS: usize = 256;
 const FIRST_BYTES: usize = 64 << 10;
 
 /// One caller's rows for one table, on their way into segments.
-pub struct Loader<S: Storage> {
+pub struct Loader {
     /// The loads since the caller last asked, oldest first. Only the last one may take more rows.
-    loads: RefCell<Vec<Rc<Load<S>>>>,
+    loads: RefCell<Vec<Rc<Load>>>,
     /// Loads that could not be stored. A caller that later asks for their rows gets the error too.
     failed: RefCell<Vec<(u64, Error)>>,
     first_rows: usize,
 }
 
-impl<S: Storage> Default for Loader<S> {
+impl Default for Loader {
     fn default() -> Self {
         Self::of_at_least(FIRST_ROWS)
     }
 }
 
 /// Rows that are stored together.
-struct Load<S: Storage> {
-    rows: BulkLoader<S>,
+struct Load {
+    rows: BulkLoader,
     table: Rc<Table>,
     stream: Option<StreamLoad>,
     consumed: Rc<Cell<Consumed>>,
@@ -86,7 +85,7 @@ pub struct StoreRows {
     pub failed: Vec<(u64, Error)>,
 }
 
-impl<S: Storage> Loader<S> {
+impl Loader {
     /// A loader that loads even so few rows, for tests.
     pub fn of_at_least(first_rows: usize) -> Self {
         Self { loads: RefCell::default(), failed: RefCell::default(), first_rows }
@@ -98,17 +97,17 @@ impl<S: Storage> Loader<S> {
     }
 
     /// The loads whose commit was asked for.
-    fn asked(&self) -> Vec<Rc<Load<S>>> {
+    fn asked(&self) -> Vec<Rc<Load>> {
         self.loads.borrow().iter().filter(|load| load.rows.is_asked()).map(Rc::clone).collect()
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Puts rows, each wholly or not at all; if a row comes twice, the last put stays. Resolves when the caller may send
     /// more.
     pub async fn put_rows(
         &self,
-        loader: &Loader<S>,
+        loader: &Loader,
         writes: Vec<Result<RowWrite<'_>>>,
         origin: Option<Origin>,
     ) -> PutRows {
@@ -148,7 +147,7 @@ impl<S: Storage> Instance<S> {
 
     /// Stores the rows so far: all rows of each load, or none. Later operations on the rows come after it. A caller that
     /// asks again gets the same result, without the units reported before.
-    pub async fn store_rows(&self, loader: &Loader<S>) -> StoreRows {
+    pub async fn store_rows(&self, loader: &Loader) -> StoreRows {
         if loader.is_empty() {
             return StoreRows { consumed: Consumed::default(), until: self.engine.last_load(), failed: Vec::new() };
         }
@@ -157,7 +156,7 @@ impl<S: Storage> Instance<S> {
 
     /// Stores rows that were taken. A gate of [`Module::Loads`].
     #[inline(never)]
-    fn store_loads<'a>(&'a self, loader: &'a Loader<S>) -> Pin<Box<dyn Future<Output = StoreRows> + 'a>> {
+    fn store_loads<'a>(&'a self, loader: &'a Loader) -> Pin<Box<dyn Future<Output = StoreRows> + 'a>> {
         Box::pin(async move {
             let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
             if let Some(last) = loader.loads.borrow().last() {
@@ -183,7 +182,7 @@ impl<S: Storage> Instance<S> {
     #[inline(never)]
     fn load_rows(
         &self,
-        loader: &Loader<S>,
+        loader: &Loader,
         rows: &[PreparedRow<'_, '_>],
         origin: Option<Origin>,
         now: i64,
@@ -203,11 +202,11 @@ impl<S: Storage> Instance<S> {
     /// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
     fn take_rows(
         &self,
-        loader: &Loader<S>,
+        loader: &Loader,
         rows: &[PreparedRow<'_, '_>],
         origin: Option<Origin>,
         now: i64,
-    ) -> Option<(Rc<Load<S>>, Refused)> {
+    ) -> Option<(Rc<Load>, Refused)> {
         let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
         let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
         let table = &first.table;

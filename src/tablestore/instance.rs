@@ -17,7 +17,6 @@ use crate::model::meter::Prices;
 use crate::model::version::Retention;
 use crate::model::{InstanceKind, Limits, TableName};
 use crate::modules::Module;
-use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -35,10 +34,10 @@ pub struct InstanceOptions {
 }
 
 /// An open instance: the tables of one engine (I1).
-pub struct Instance<S> {
+pub struct Instance {
     /// For background work, which ends with the last holder of the instance.
     pub(super) me: Weak<Self>,
-    pub(super) engine: Rc<Engine<S>>,
+    pub(super) engine: Rc<Engine>,
     pub(super) options: InstanceOptions,
     pub(super) tables: RefCell<SmallMap<String, Rc<Table>>>,
     pub(super) next_tree: Cell<u32>,
@@ -57,7 +56,7 @@ pub struct Instance<S> {
     last_tick: Cell<i64>,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
         self.engine.memtable_bytes()
@@ -67,7 +66,7 @@ impl<S: Storage> Instance<S> {
     ///
     /// # Errors
     /// `Corrupt` if the stored catalog is damaged; errors of reading it.
-    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
+    pub async fn open(engine: Rc<Engine>, options: InstanceOptions) -> Result<Rc<Self>> {
         let mut catalog = catalog::load(&engine).await?;
         // Writes of tables with streams need it at once. A salvage reads all trees.
         if catalog.tables.iter().any(Table::is_streamed) || engine.is_read_only() && engine.awaits_recorder() {

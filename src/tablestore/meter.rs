@@ -20,7 +20,6 @@ use crate::error::{Code, Result};
 use crate::format::tally;
 use crate::model::meter::{self, Account, HOURS, Period, SECONDS, Tally, ThroughputStep};
 use crate::model::{CellChange, CellOp, Consumed, KeyReader, KeyValue, ReservedThroughput, ValueRef, encode_key};
-use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
@@ -167,7 +166,7 @@ pub(super) struct StepChange {
 }
 
 impl StepChange {
-    pub(super) async fn new<S: Storage>(engine: &Engine<S>, step: ThroughputStep) -> Result<Self> {
+    pub(super) async fn new(engine: &Engine, step: ThroughputStep) -> Result<Self> {
         let hour = step.second.div_euclid(Period::Hour.seconds());
         let mut places = vec![Place::new(Period::Hour, hour)];
         let mut later = |number, tally: Tally| {
@@ -216,7 +215,7 @@ fn key(period: Period, number: i64) -> Vec<u8> {
 
 /// Stores waiting counts. If the storage is full they go on waiting; other failures lose them. Until the turn is dropped,
 /// no other save runs.
-pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
+pub(super) async fn save(engine: &Engine, meter: &Meter) -> Turn {
     let turn = meter.turns.wait_for(&[]).await;
     if engine.is_read_only() {
         meter.waiting.borrow_mut().clear();
@@ -236,7 +235,7 @@ pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn 
 }
 
 /// Stores counts.
-async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> {
+async fn store(engine: &Engine, counted: &Counted) -> Result<()> {
     let places = [Place::new(Period::Second, counted.second), Place::new(Period::Hour, counted.hour())];
     let keys = [places[0].key.clone(), places[1].key.clone()];
     let rows = [(TREE, keys[0].as_slice()), (TREE, keys[1].as_slice())];
@@ -244,8 +243,8 @@ async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> 
 }
 
 /// Visits the stored tallies of the periods `[from, to)`.
-pub(super) async fn tallies<S: Storage>(
-    engine: &Engine<S>,
+pub(super) async fn tallies(
+    engine: &Engine,
     period: Period,
     [from, to]: [i64; 2],
     visit: &mut dyn FnMut(i64, Tally),

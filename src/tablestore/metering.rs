@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Tally, ThroughputStep};
 use crate::model::version::{Retention, second};
 use crate::model::{Consumed, ReservedThroughput, TableName};
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// The parameters of `computeConsumed`.
@@ -38,9 +37,9 @@ pub struct ConsumedSeries {
     pub total: Consumption,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Sets how long the meter's rows are kept.
-    pub(super) fn start_meter(engine: &Engine<S>) {
+    pub(super) fn start_meter(engine: &Engine) {
         let thirty_days = HOURS * Period::Hour.seconds();
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
     }

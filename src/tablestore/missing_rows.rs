@@ -5,7 +5,6 @@ use super::splits::successor;
 use crate::engine::{Missing, TreeId, boundary_behind};
 use crate::error::Error;
 use crate::model::{KeyValue, decode_key};
-use crate::storage::Storage;
 
 /// A range of unreadable rows.
 #[derive(Clone, Debug)]
@@ -21,7 +20,7 @@ pub struct MissingRows {
     pub keys: [Option<Vec<KeyValue>>; 2],
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The unreadable data of an instance that was opened with `salvage`.
     #[must_use]
     pub fn missing(&self) -> Vec<MissingRows> {

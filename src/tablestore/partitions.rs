@@ -6,9 +6,8 @@ use super::table::Table;
 use crate::engine::PartitionMetrics;
 use crate::error::Result;
 use crate::model::{KeyValue, TableName, decode_key, encode_value};
-use crate::storage::Storage;
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The partitions of a table or an index, ascending (P1).
     ///
     /// # Errors

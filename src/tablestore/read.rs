@@ -18,7 +18,6 @@ use crate::engine::{BlockFilter, RowView, ScanOptions};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;
 use crate::model::{Consumed, KeyInput, KeyReader, KeyValue, RowSink, TableName, TableSchema, limits};
-use crate::storage::Storage;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -43,7 +42,7 @@ impl Consumes for RangeRead {
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Reads one row; `sink` gets it if it exists.
     ///
     /// # Errors

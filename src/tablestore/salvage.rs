@@ -6,12 +6,11 @@ use super::table::{Fixed, Table, TableState};
 use crate::engine::{Direction, Engine, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};
-use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 
 /// Adds a table for each tree with rows that the damaged catalog does not know. Only the table's name and the names of
 /// its key columns are lost.
-pub(super) async fn find_tables<S: Storage>(engine: &Engine<S>, catalog: &mut Catalog) -> Result<()> {
+pub(super) async fn find_tables(engine: &Engine, catalog: &mut Catalog) -> Result<()> {
     if engine.missing().iter().all(|one| one.tree.is_some_and(|tree| tree != catalog::TREE)) {
         return Ok(());
     }

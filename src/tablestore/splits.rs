@@ -6,7 +6,6 @@ use super::meter::Consumes;
 use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, encode_value, limits};
-use crate::storage::Storage;
 use std::rc::Rc;
 
 /// The parameters of ComputeSplitPointsBySize.
@@ -36,7 +35,7 @@ pub struct Splits {
     pub consumed: Consumed,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Cuts a table into slices of about the wanted size, from the store's knowledge of its rows, without reading them.
     ///
     /// # Errors

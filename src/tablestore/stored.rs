@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::model::capacity::storage_bytes;
 use crate::model::select::{self, ReadSelection};
 use crate::model::{KeyReader, TableName};
-use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 
 /// A table's metered storage.
@@ -19,7 +18,7 @@ pub struct Stored {
     pub bytes: u64,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Weighs a table or an index by reading all of it at one instant. It charges no capacity units: it is the bill, not
     /// a read.
     ///

@@ -11,7 +11,6 @@ use super::write::RowDecision;
 use crate::engine::{Decide, Engine, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::{Consumed, KeyInput, TableName, limits};
-use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -30,7 +29,7 @@ impl Consumes for Started {
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Starts a transaction on the rows of one partition key value, which is all of `key`, and locks them.
     ///
     /// # Errors
@@ -176,7 +175,7 @@ impl<S: Storage> Instance<S> {
     pub(super) async fn write_inside(
         &self,
         using: &TransactionUse<'_>,
-        deciding: &mut RowDecision<'_, '_, '_, S>,
+        deciding: &mut RowDecision<'_, '_, '_>,
     ) -> Result<()> {
         let ready = deciding.ready;
         let Transaction { bytes: written, recorded, .. } = &*using.transaction;
@@ -209,15 +208,15 @@ pub(super) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
 }
 
 /// The writes of a transaction at its commit.
-struct Commit<'o, S> {
-    engine: &'o Engine<S>,
+struct Commit<'o> {
+    engine: &'o Engine,
     transaction: &'o Transaction,
     rows: &'o [(TreeId, &'o [u8])],
     /// Where its answer is stored, its sender, and the answer's stamp.
     answer: (&'o Answers, Option<Origin>, i64),
 }
 
-impl<S: Storage> Decide for Commit<'_, S> {
+impl Decide for Commit<'_> {
     fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
         Ok(())
     }

@@ -8,7 +8,6 @@ use super::request::GetRange;
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyInput, KeyValue, TableName, TableSchema};
-use crate::storage::Storage;
 use std::ops::Bound;
 use std::rc::Rc;
 
@@ -40,7 +39,7 @@ pub struct ChangedRows {
     pub schema: Rc<TableSchema>,
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Which of the watched rows have changed since `place`: at once if one has, if the place is not known, or unless it
     /// `waits`; else after the next stored change among them, or after some seconds. Without a place: where to begin, at
     /// once; what is read after that has all earlier changes. A change may leave its row as it was. Rows that expire do not

@@ -20,11 +20,10 @@ use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef};
-use crate::storage::Storage;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// Runs one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
     ///
     /// # Errors
@@ -245,7 +244,7 @@ impl<S: Storage> Instance<S> {
         ready: &'d PreparedWrite<'r, 'a>,
         draw: Draw,
         origin: Option<Origin>,
-    ) -> RowDecision<'d, 'r, 'a, S> {
+    ) -> RowDecision<'d, 'r, 'a> {
         let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
         let decided = Decision { stamp, ..Decision::default() };
         RowDecision { instance: self, ready, draw, origin, decided }
@@ -272,8 +271,8 @@ pub(super) enum WriteStart<'i> {
 }
 
 /// A write inside the engine: it sees its row, then it writes.
-pub(super) struct RowDecision<'d, 'r, 'a, S> {
-    instance: &'d Instance<S>,
+pub(super) struct RowDecision<'d, 'r, 'a> {
+    instance: &'d Instance,
     pub(super) ready: &'d PreparedWrite<'r, 'a>,
     draw: Draw,
     /// Its sender, whose answers may have to be stored.
@@ -281,7 +280,7 @@ pub(super) struct RowDecision<'d, 'r, 'a, S> {
     pub(super) decided: Decision,
 }
 
-impl<S> RowDecision<'_, '_, '_, S> {
+impl RowDecision<'_, '_, '_> {
     /// Whether it does not have to see its row.
     pub(super) fn is_decided(&self) -> bool {
         self.draw != Draw::Read && self.ready.is_plain()
@@ -303,7 +302,7 @@ impl<S> RowDecision<'_, '_, '_, S> {
     }
 }
 
-impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
+impl Decide for RowDecision<'_, '_, '_> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let Self { instance, ready, draw, .. } = *self;
         let stored = view.map(RowView::stamp);

@@ -5,7 +5,7 @@ use super::env::{BrowserEnv, load};
 use super::error::{promise, to_js};
 use super::idb;
 use super::idb::catalogue::{self, not_there};
-use super::{AnyStorage, Session, files, instances};
+use super::{Session, files, instances};
 use crate::engine::{ClockMode, Engine as Core, Options, Origin};
 use crate::env::Env as _;
 use crate::error::{Code, Error, Result};
@@ -13,7 +13,7 @@ use crate::format::columns::Form;
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::modules::Module;
 use crate::session::Sessions;
-use crate::storage::{MemoryStorage, Storage as _};
+use crate::storage::{AnyStorage, MemoryStorage, Storage as _};
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
 use std::cell::Cell;
@@ -30,8 +30,8 @@ pub struct Engine(Rc<Opened>);
 
 /// The parts of an open instance. Operations in progress keep them.
 pub(super) struct Opened {
-    sessions: Sessions<AnyStorage>,
-    instance: Rc<Instance<AnyStorage>>,
+    sessions: Sessions,
+    instance: Rc<Instance>,
     /// The storage, to be cut. In memory there is nothing to cut.
     storage: Option<idb::IdbStorage>,
     env: Rc<BrowserEnv>,
@@ -137,7 +137,7 @@ async fn open_log(
 ) -> Result<AnyStorage> {
     let has_files = options.keeps_log_in_files() && !options.salvages() && load(Module::Files).await.is_ok();
     if !has_files && !storage.has_log_elsewhere().await? {
-        return Ok(AnyStorage::Idb(storage));
+        return Ok(storage.into());
     }
     files::open_log(folder, storage, Rc::clone(env) as _, granted, options.salvages()).await
 }
@@ -161,11 +161,11 @@ impl Opened {
                 return Err(not_there(&name));
             }
             env.load(Module::Occasional).await?;
-            (AnyStorage::memory(MemoryStorage::new()), options.new_instance().kind())
+            (MemoryStorage::new().into(), options.new_instance().kind())
         } else if options.is_in_files() {
             let folder = files::open(folder, options.salvages()).await?;
             is_used = folder.is_used;
-            (AnyStorage::Other(folder.storage), folder.kind.unwrap_or(options.new_instance().kind()))
+            (folder.storage, folder.kind.unwrap_or(options.new_instance().kind()))
         } else {
             if options.keeps_log_in_files() {
                 // If this fails, the opening says so.

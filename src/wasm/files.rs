@@ -3,11 +3,11 @@
 use super::env::load;
 use super::idb::IdbStorage;
 use super::instances::{check_lock, parse_kind};
-use super::storage::{AnyStorage, BoxedStorage};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::InstanceKind;
 use crate::modules::Module;
+use crate::storage::AnyStorage;
 use crate::storage::files::{File, FileStorage, Folder, LogInFiles, SharedFolder};
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use std::rc::Rc;
@@ -71,7 +71,7 @@ extern "C" {
 
 /// The folder of an instance in files, and what is known of the instance.
 pub(super) struct OpenFolder {
-    pub(super) storage: Box<dyn BoxedStorage>,
+    pub(super) storage: AnyStorage,
     /// The kind of the instance, as stored with its files.
     pub(super) kind: Option<InstanceKind>,
     /// Whether an engine has opened the instance before, so there are data.
@@ -93,7 +93,7 @@ fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolde
         let kind = kind.map(|kind| parse_kind(&kind, "the folder of the instance")).transpose()?;
         let folder = FilesOfHost(folder);
         let storage = if salvages { FileStorage::salvage(folder).await? } else { FileStorage::open(folder).await? };
-        Ok(OpenFolder { storage: Box::new(storage), kind, is_used })
+        Ok(OpenFolder { storage: storage.into(), kind, is_used })
     })
 }
 
@@ -129,15 +129,15 @@ fn open_log_folder(
             };
             LogInFiles::open(storage, folder, env, Rc::new(check)).await?
         };
-        Ok(AnyStorage::Other(Box::new(log)))
+        Ok(log.into())
     })
 }
 
 /// The folder of a host.
-pub struct FilesOfHost(HostFolder);
+pub(super) struct FilesOfHost(HostFolder);
 
 /// A file of a host, closed when it is dropped.
-pub struct FileOfHost(HostFile);
+pub(super) struct FileOfHost(HostFile);
 
 /// The text of a member of an error.
 fn text(error: &JsValue, name: &str) -> Option<String> {

@@ -11,9 +11,7 @@ mod files;
 pub mod idb;
 mod instances;
 mod session;
-mod storage;
 
 pub use engine::{Engine, progress};
 pub use instances::{create_instance, delete_instance, describe_instance, list_instances};
 pub use session::Session;
-pub use storage::{AnyStorage, BoxedStorage};

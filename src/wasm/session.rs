@@ -1,6 +1,5 @@
 //! A session of an engine, for JavaScript: request frames, response frames, and administration.
 
-use super::AnyStorage;
 use super::admin::Arguments;
 use super::engine::Opened;
 use super::env::ticks_us;
@@ -19,7 +18,7 @@ use wasm_bindgen::prelude::*;
 #[wasm_bindgen]
 pub struct Session {
     opened: Rc<Opened>,
-    session: session::Session<AnyStorage>,
+    session: session::Session,
     /// The request frame.
     room: Cell<Vec<u8>>,
     /// The last responses.
@@ -28,7 +27,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn new(opened: Rc<Opened>, session: session::Session<AnyStorage>) -> Self {
+    pub(super) fn new(opened: Rc<Opened>, session: session::Session) -> Self {
         Self { opened, session, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }
     }
 }

@@ -247,7 +247,7 @@ impl Hook for Held {
     }
 }
 
-type Holding = Instance<Hooked<MemoryStorage, Rc<Held>>>;
+type Holding = Instance;
 
 /// A table whose rows 1 to 4 lie in blocks of their own; `hook` sees the calls of its storage.
 fn with_blocks(store: &Store, hook: Rc<Held>) -> (MemoryStorage, Rc<Holding>) {

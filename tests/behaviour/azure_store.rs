@@ -11,13 +11,13 @@ use tabstore::azure::{
 use tabstore::engine::{Engine, Options};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::Limits;
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, Hooked};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{Instance, InstanceOptions, ThrottleOptions};
 
 const ACCOUNT: &str = "account1";
 
-fn account<S: Storage>(instance: &Instance<S>) -> Account<'_, S> {
+fn account(instance: &Instance) -> Account<'_> {
     Account::new(instance, ACCOUNT).expect("a name")
 }
 
@@ -74,7 +74,7 @@ fn read(entity: &dyn Entity) -> Read {
     (entity.timestamp(), properties)
 }
 
-fn get_in<S: Storage>(env: &SimEnv, instance: &Instance<S>, row: &str) -> Result<Read, AzureCode> {
+fn get_in(env: &SimEnv, instance: &Instance, row: &str) -> Result<Read, AzureCode> {
     let mut found = None;
     env.run(account(instance).entity("PEOPLE", ("p", row), &mut |entity| found = Some(read(entity))))
         .map_err(|error| error.code)?;
@@ -294,7 +294,7 @@ fn azure_z3_a_group_is_whole_after_a_crash_at_any_point() {
     env.run(async {
         let engine = Engine::open(storage, Rc::new(env.clone()), Options::default()).await.expect("opens");
         let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
-        let account = account(&*instance);
+        let account = account(&instance);
         account.create_table("People", None).await.expect("created");
         let start = images.count();
         for round in 0..6 {

@@ -15,8 +15,8 @@ use tabstore::env::sim::SimEnv;
 use tabstore::error::Code;
 use tabstore::model::{DefinedColumn, IndexKind, KeyColumn, KeyType, ValueType};
 use tabstore::session::Sessions;
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{
     AccessKey, Changed, CreateTable, IndexSpec, Instance, OptionsChange, Right, Rights, TableDescription, UpdateTable,
 };
@@ -76,7 +76,7 @@ fn table(name: &str, index: Option<&str>) -> CreateTable {
     }
 }
 
-async fn make<S: Storage>(instance: &Instance<S>, change: &Change, key: &str) -> Result<Answer> {
+async fn make(instance: &Instance, change: &Change, key: &str) -> Result<Answer> {
     match *change {
         Change::Create(name) => instance.create_table(table(name, None)).await?,
         Change::CreateIndexed(name, index) => instance.create_table(table(name, Some(index))).await?,
@@ -100,7 +100,7 @@ async fn make<S: Storage>(instance: &Instance<S>, change: &Change, key: &str) ->
 }
 
 /// As the door to JavaScript does it.
-async fn ask<S: Storage>(instance: &Instance<S>, origin: Option<Origin>, change: &Change, key: &str) -> Result<Answer> {
+async fn ask(instance: &Instance, origin: Option<Origin>, change: &Change, key: &str) -> Result<Answer> {
     let Some(known) = instance.changed_before(origin)? else {
         return instance.asked_by(origin, make(instance, change, key)).await;
     };
@@ -112,7 +112,7 @@ async fn ask<S: Storage>(instance: &Instance<S>, origin: Option<Origin>, change:
     })
 }
 
-fn was_done<S: Storage>(instance: &Instance<S>, origin: Option<Origin>) -> bool {
+fn was_done(instance: &Instance, origin: Option<Origin>) -> bool {
     instance.changed_before(origin).expect("whole").is_some()
 }
 
@@ -158,7 +158,7 @@ fn script() -> Vec<Change> {
 }
 
 /// What a reader of the catalog sees.
-fn seen<S: Storage>(instance: &Instance<S>) -> (Vec<TableDescription>, Vec<AccessKey>) {
+fn seen(instance: &Instance) -> (Vec<TableDescription>, Vec<AccessKey>) {
     let tables = instance.list_table();
     (tables.iter().map(|name| instance.describe_table(name).expect("listed")).collect(), instance.access_keys())
 }
@@ -343,7 +343,7 @@ fn r5_after_a_crash_at_any_change_of_the_storage_changes_that_are_asked_again_ar
     for (at, change) in script.iter().enumerate() {
         steps.push(images.count());
         let key = key_of(change, &answers);
-        answers.push(env.run(ask(&*instance, asked(at as u64 + 1), change, &key)).expect("done"));
+        answers.push(env.run(ask(&instance, asked(at as u64 + 1), change, &key)).expect("done"));
         states.push(instance.list_table());
         if at % 4 == 1 {
             env.run(instance.flush()).expect("flushed");
@@ -440,7 +440,7 @@ fn r5_random_changes_asked_again_after_crashes_are_done_once() {
                 flying.retain(|(request, _)| !asks.iter().any(|(other, _)| other == request));
                 flying.extend(asks.iter().cloned());
                 env.run(join_all(asks.iter().map(async |(request, change)| {
-                    let answer = ask(&*instance, asked(*request), change, "").await;
+                    let answer = ask(&instance, asked(*request), change, "").await;
                     answer.unwrap_or_else(|error| panic!("seed {seed}, life {life}, {change:?}: {error}"));
                     answered.borrow_mut().push((*request, images.count()));
                 })));

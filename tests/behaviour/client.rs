@@ -32,11 +32,7 @@ pub(crate) fn crash(store: &mut Store) {
 }
 
 /// An instance of the client, over a storage whose calls `hook` sees.
-pub(crate) async fn open<H: Hook>(
-    env: &SimEnv,
-    memory: &MemoryStorage,
-    hook: H,
-) -> Rc<Instance<Hooked<MemoryStorage, H>>> {
+pub(crate) async fn open<H: Hook>(env: &SimEnv, memory: &MemoryStorage, hook: H) -> Rc<Instance> {
     let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };
     let engine = Engine::open(Hooked::new(memory.clone(), hook), Rc::new(env.clone()), options).await.expect("opens");
     let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");

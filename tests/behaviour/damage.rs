@@ -6,8 +6,8 @@ use std::rc::Rc;
 use tabstore::Code;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::KeyType;
-use tabstore::storage::faults::{Call, Hook, Hooked, Record};
-use tabstore::storage::{BlockId, MemoryStorage, SegmentId, Storage};
+use tabstore::storage::faults::{Call, Hook, Record};
+use tabstore::storage::{BlockId, SegmentId, Storage};
 use tabstore::tablestore::{Instance, InstanceOptions, OptionsChange};
 
 /// Flips a bit of records, as long as they are listed.
@@ -52,13 +52,11 @@ impl Hook for Reads {
     }
 }
 
-type Disk = Hooked<MemoryStorage, Rc<Damage>>;
-
 /// Two tables, `hurt` and `whole`, in a store where everything is read from the storage.
 struct World {
     store: Store,
     damage: Rc<Damage>,
-    instance: Rc<Instance<Disk>>,
+    instance: Rc<Instance>,
     told: Rc<RefCell<Vec<String>>>,
 }
 

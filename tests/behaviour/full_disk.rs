@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options};
 use tabstore::env::Env as _;
 use tabstore::model::{KeyType, TableName};
-use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Hook, Hooked, Moment};
+use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Hook, Moment};
 use tabstore::storage::{MemoryStorage, SegmentId, Storage as _};
 use tabstore::tablestore::{GetRow, Instance, InstanceOptions, OptionsChange, RowWrite};
 use tabstore::{Code, Error, Result};
@@ -352,7 +352,7 @@ fn q_a_part_of_a_reserve_is_stored_anew() {
     assert!(stored.iter().all(|id| id.0 >> 24 > 0), "{stored:?}");
 }
 
-type Counted = Instance<Hooked<MemoryStorage, Rc<Counts>>>;
+type Counted = Instance;
 
 /// A store on a full disk, with much in its log and no space to flush it, and the counts of its calls.
 fn with_a_log_that_cannot_be_flushed() -> (Store, Rc<Counted>, Rc<Counts>) {

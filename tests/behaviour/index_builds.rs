@@ -4,8 +4,7 @@ use crate::store::*;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
-use tabstore::storage::MemoryStorage;
-use tabstore::storage::faults::{Call, Hook, Hooked, Record};
+use tabstore::storage::faults::{Call, Hook, Record};
 use tabstore::tablestore::{IndexDescription, IndexSpec, Instance, InstanceOptions, Outcome};
 use tabstore::{Code, Error};
 
@@ -40,7 +39,7 @@ impl Hook for Disk {
 struct World {
     store: Store,
     disk: Rc<Disk>,
-    instance: Rc<Instance<Hooked<MemoryStorage, Rc<Disk>>>>,
+    instance: Rc<Instance>,
     told: Rc<RefCell<Vec<String>>>,
 }
 

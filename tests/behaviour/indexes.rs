@@ -3,7 +3,6 @@
 use crate::store::*;
 use tabstore::engine::Direction;
 use tabstore::model::{DefinedColumn, IndexKind, KeyColumn, KeyType, KeyValue, TableName, Value, ValueType};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     ColumnOp, CreateTable, GetRange, GetRow, IndexSpec, Instance, OptionsChange, TableRead, UpdateTable,
 };
@@ -221,7 +220,7 @@ fn fill(store: &Store, ids: std::ops::Range<i64>) {
     }
 }
 
-fn read_index(instance: &Instance<MemoryStorage>, store: &Store) -> String {
+fn read_index(instance: &Instance, store: &Store) -> String {
     let wanted = key(&[("city", text("odd")), ("shop", int(1)), ("id", int(1))]);
     let request = GetRow { table: TableName::parse("by_city").expect("a name"), key: wanted, options: versions(1) };
     refused(store.env.run(instance.get_row(&request, &mut Rows::default())))

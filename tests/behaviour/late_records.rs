@@ -363,7 +363,7 @@ fn st3_records_that_expire_while_they_wait() {
 fn st2_two_loads_at_once() {
     let mut store = store();
     let (left, right) = (Loader::of_at_least(1), Loader::of_at_least(1));
-    let give = |store: &Store, loader: &Loader<_>, from: i64, to: i64| {
+    let give = |store: &Store, loader: &Loader, from: i64, to: i64| {
         let rows = (from..to)
             .map(|n| {
                 Ok(put("t", id(n), &[cell("n", int(n)), cell("x", text("some more text, so that packs end sooner"))]))

@@ -11,8 +11,8 @@ use tabstore::engine::Direction;
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyColumn, KeyType, KeyValue, Value};
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{CreateTable, Instance, Loader, PutRows};
 
 const ROWS: usize = 40;
@@ -37,16 +37,16 @@ impl Ask {
 type Unfinished = Rc<RefCell<Vec<Ask>>>;
 
 /// A session of the client.
-struct Asking<S: Storage> {
-    instance: Rc<Instance<S>>,
-    loaders: RefCell<BTreeMap<u64, Rc<Loader<S>>>>,
+struct Asking {
+    instance: Rc<Instance>,
+    loaders: RefCell<BTreeMap<u64, Rc<Loader>>>,
     /// The requests whose rows a load has taken.
     taken: Rc<RefCell<Vec<u64>>>,
     unfinished: Unfinished,
 }
 
-impl<S: Storage> Asking<S> {
-    fn new(instance: Rc<Instance<S>>, unfinished: &Unfinished) -> Self {
+impl Asking {
+    fn new(instance: Rc<Instance>, unfinished: &Unfinished) -> Self {
         Self { instance, loaders: RefCell::default(), taken: Rc::default(), unfinished: Rc::clone(unfinished) }
     }
 
@@ -103,13 +103,13 @@ impl<S: Storage> Asking<S> {
     }
 }
 
-async fn create<S: Storage>(instance: &Instance<S>) {
+async fn create(instance: &Instance) {
     let key = vec![KeyColumn::new("id", KeyType::Integer)];
     instance.create_table(CreateTable { name: "t".into(), key, ..CreateTable::default() }).await.expect("created");
 }
 
 /// The value of each row; 0 if there is none.
-async fn values<S: Storage>(instance: &Instance<S>) -> [i64; ROWS] {
+async fn values(instance: &Instance) -> [i64; ROWS] {
     let mut found = Rows::default();
     instance.get_range(&range("t", Direction::Forward), &mut found).await.expect("read");
     let mut values = [0; ROWS];

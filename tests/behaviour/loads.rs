@@ -9,19 +9,18 @@ use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyType, TableName, ValueType};
 use tabstore::session::codec::{FrameWriter, Reader, responses};
 use tabstore::session::{Session, Sessions};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     Existence, IndexSpec, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite, StoreRows, ThrottleOptions,
 };
 
 type Rejected = Vec<(usize, String)>;
 
-fn loader() -> Loader<MemoryStorage> {
+fn loader() -> Loader {
     Loader::of_at_least(1)
 }
 
 /// Puts rows; which were refused, or `None` if they were written at once.
-fn put_rows(store: &Store, loader: &Loader<MemoryStorage>, writes: Vec<RowWrite<'_>>) -> Option<Rejected> {
+fn put_rows(store: &Store, loader: &Loader, writes: Vec<RowWrite<'_>>) -> Option<Rejected> {
     let writes: Vec<_> = writes.into_iter().map(Ok).collect();
     let count = writes.len();
     match store.env.run(store.instance.put_rows(loader, writes, None)) {
@@ -41,19 +40,19 @@ fn rows(ids: std::ops::Range<i64>, value: i64) -> Vec<RowWrite<'static>> {
 }
 
 /// Rows that have to be taken, all of them.
-fn take(store: &Store, loader: &Loader<MemoryStorage>, ids: std::ops::Range<i64>, value: i64) {
+fn take(store: &Store, loader: &Loader, ids: std::ops::Range<i64>, value: i64) {
     assert_eq!(put_rows(store, loader, rows(ids, value)), Some(Vec::new()), "all are taken");
 }
 
 /// Everything that was taken has to be stored.
-fn finish(store: &Store, loader: &Loader<MemoryStorage>) -> Consumed {
+fn finish(store: &Store, loader: &Loader) -> Consumed {
     let stored = store.env.run(store.instance.store_rows(loader));
     assert!(stored.failed.is_empty(), "{stored:?}");
     stored.consumed
 }
 
 /// Puts rows; the load that took them, if one did.
-fn load_of(store: &Store, loader: &Loader<MemoryStorage>, ids: std::ops::Range<i64>, value: i64) -> Option<u64> {
+fn load_of(store: &Store, loader: &Loader, ids: std::ops::Range<i64>, value: i64) -> Option<u64> {
     let writes = rows(ids, value).into_iter().map(Ok).collect();
     match store.env.run(store.instance.put_rows(loader, writes, None)) {
         PutRows::Taken { load, .. } => Some(load),
@@ -382,13 +381,7 @@ fn what_is_asked_in_the_same_moment_takes_effect_in_its_order() {
 }
 
 /// The only answer to a frame.
-fn ask<T>(
-    store: &Store,
-    session: &Session<MemoryStorage>,
-    out: &Out,
-    frame: Vec<u8>,
-    read: fn(&mut Reader<'_>) -> T,
-) -> T {
+fn ask<T>(store: &Store, session: &Session, out: &Out, frame: Vec<u8>, read: fn(&mut Reader<'_>) -> T) -> T {
     let frame = session.submit(frame).expect("a right frame").unwrap_or_else(|| {
         store.env.run_until_idle();
         out.borrow_mut().pop().expect("an answer")

@@ -5,10 +5,9 @@ use crate::client::{CLIENT, asked, crash, world};
 use crate::store::*;
 use std::ops::Range;
 use tabstore::model::{Consumed, KeyInput, TableName, Value, ValueRef};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{Existence, Loader, OptionsChange, PutRows, RowWrite};
 
-fn loader() -> Loader<MemoryStorage> {
+fn loader() -> Loader {
     Loader::of_at_least(1)
 }
 
@@ -16,13 +15,13 @@ pub(crate) fn row(number: i64, value: i64) -> RowWrite<'static> {
     put("t", id(number), &[cell("n", int(value))])
 }
 
-fn put_all(store: &Store, loader: &Loader<MemoryStorage>, request: u64, rows: Vec<RowWrite<'_>>) -> PutRows {
+fn put_all(store: &Store, loader: &Loader, request: u64, rows: Vec<RowWrite<'_>>) -> PutRows {
     let rows = rows.into_iter().map(Ok).collect();
     store.env.run(store.instance.put_rows(loader, rows, asked(request)))
 }
 
 /// Rows that a load has to take.
-fn take(store: &Store, loader: &Loader<MemoryStorage>, request: u64, rows: Range<i64>, value: i64) {
+fn take(store: &Store, loader: &Loader, request: u64, rows: Range<i64>, value: i64) {
     let put = put_all(store, loader, request, rows.map(|number| row(number, value)).collect());
     assert!(matches!(&put, PutRows::Taken { refused, .. } if refused.is_empty()), "{put:?}");
 }
@@ -37,7 +36,7 @@ fn recall(store: &Store, request: u64, rows: Vec<RowWrite<'_>>) -> Vec<Result<Co
     }
 }
 
-fn store_all(store: &Store, loader: &Loader<MemoryStorage>) -> Consumed {
+fn store_all(store: &Store, loader: &Loader) -> Consumed {
     let stored = store.env.run(store.instance.store_rows(loader));
     assert!(stored.failed.is_empty(), "{stored:?}");
     stored.consumed

@@ -8,7 +8,7 @@ use tabstore::model::KeyType;
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::OptionsChange;
 
-fn open(env: &SimEnv, storage: &MemoryStorage, salvage: bool) -> tabstore::Result<Rc<Engine<MemoryStorage>>> {
+fn open(env: &SimEnv, storage: &MemoryStorage, salvage: bool) -> tabstore::Result<Rc<Engine>> {
     let options = Options { expects_data: true, salvage, ..Options::default() };
     env.run(Engine::open(storage.clone(), Rc::new(env.clone()), options))
 }

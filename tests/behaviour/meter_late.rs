@@ -6,8 +6,7 @@ use std::rc::Rc;
 use tabstore::engine::Direction;
 use tabstore::model::meter::{Period, Prices, Units};
 use tabstore::model::{Consumed, KeyColumn, KeyType, TableName, ValueRef};
-use tabstore::storage::MemoryStorage;
-use tabstore::storage::faults::{Call, Gates, Hooked};
+use tabstore::storage::faults::{Call, Gates};
 use tabstore::tablestore::{
     ComputeConsumed, CreateTable, Existence, GetRow, Instance, OptionsChange, Outcome, SplitRequest, TableRead,
 };
@@ -16,7 +15,7 @@ use tabstore::tablestore::{
 struct World {
     store: Store,
     gates: Rc<Gates>,
-    instance: Rc<Instance<Hooked<MemoryStorage, Rc<Gates>>>>,
+    instance: Rc<Instance>,
 }
 
 impl World {

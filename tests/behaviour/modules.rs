@@ -10,12 +10,11 @@ use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transf
 use tabstore::modules::Module;
 use tabstore::session::codec::responses;
 use tabstore::session::{Session, Sessions};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{GetRow, IndexSpec, InstanceOptions, OptionsChange, ReadOptions};
 
 struct World {
     store: Store,
-    sessions: Sessions<MemoryStorage>,
+    sessions: Sessions,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
 }
 
@@ -33,7 +32,7 @@ impl World {
         Self { store, sessions, delivered: Rc::default() }
     }
 
-    fn session(&self, client: u64) -> Session<MemoryStorage> {
+    fn session(&self, client: u64) -> Session {
         let delivered = Rc::clone(&self.delivered);
         self.sessions.open(client, move |frame| delivered.borrow_mut().push(frame)).expect("opened")
     }
@@ -47,7 +46,7 @@ impl World {
     }
 }
 
-fn submit(session: &Session<MemoryStorage>, frame: Vec<u8>) -> Vec<String> {
+fn submit(session: &Session, frame: Vec<u8>) -> Vec<String> {
     let ready = session.submit(frame).expect("a right frame");
     ready.iter().flat_map(|frame| told(frame)).collect()
 }

@@ -93,7 +93,7 @@ fn r5_rows_of_batches_that_were_refused_for_now_do_not_come_behind_later_writes(
     let rows = [row(1, 1), row(2, 1)];
     assert_eq!(batch(&store, 1, &rows, false), [conflict, Ok(())]);
     assert_eq!(batch(&store, 2, &rows[..1], true), [conflict]);
-    let loaded = |store: &Store, loader: &Loader<_>, request| {
+    let loaded = |store: &Store, loader: &Loader, request| {
         let rows = vec![Ok(row(1, 1)), Ok(row(3, 1))];
         match store.env.run(store.instance.put_rows(loader, rows, asked(request))) {
             PutRows::Taken { refused, .. } => refused.iter().map(|(row, _)| *row).collect::<Vec<_>>(),

@@ -8,7 +8,7 @@ use tabstore::engine::{ClockMode, Direction, Engine, Options, Shape};
 use tabstore::format::record::{self, Place};
 use tabstore::model::{KeyType, KeyValue, TableName};
 use tabstore::storage::faults::{Hook, Hooked, Record};
-use tabstore::storage::{BlockId, LogNumber, ManifestId, MemoryStorage, SegmentId};
+use tabstore::storage::{BlockId, LogNumber, ManifestId, SegmentId};
 use tabstore::tablestore::{GetRange, GetRow, Instance, InstanceOptions, MissingRows, OptionsChange};
 use tabstore::{Code, Result};
 
@@ -34,8 +34,6 @@ impl Hook for Seen {
         bytes
     }
 }
-
-type Opened<H> = Rc<Instance<Hooked<MemoryStorage, Rc<H>>>>;
 
 /// A small store with records of all kinds: segments of several trees, segments of one, a log.
 fn store() -> Store {
@@ -88,7 +86,7 @@ fn long_text() -> String {
     (0..120).map(|_| next()).collect()
 }
 
-fn open<H: Hook>(store: &Store, hook: &Rc<H>, salvage: bool) -> Result<Opened<H>>
+fn open<H: Hook>(store: &Store, hook: &Rc<H>, salvage: bool) -> Result<Rc<Instance>>
 where
     Rc<H>: Hook,
 {
@@ -100,10 +98,7 @@ where
     })
 }
 
-fn rows<H: Hook>(store: &Store, instance: &Opened<H>, table: &str) -> Result<Vec<Row>>
-where
-    Rc<H>: Hook,
-{
+fn rows(store: &Store, instance: &Instance, table: &str) -> Result<Vec<Row>> {
     let read = |direction| {
         let mut rows = Rows::default();
         let range = GetRange { options: versions(30), ..range(table, direction) };

@@ -9,15 +9,14 @@ use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transf
 use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef, limits};
 use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
 use tabstore::session::{Session, Sessions};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     Existence, GetRange, GetRow, InstanceOptions, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
 };
 
 struct Client {
     store: Store,
-    sessions: Sessions<MemoryStorage>,
-    session: Session<MemoryStorage>,
+    sessions: Sessions,
+    session: Session,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
 }
 

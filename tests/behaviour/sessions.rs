@@ -8,7 +8,6 @@ use tabstore::engine::{ClockMode, Options};
 use tabstore::model::{KeyType, Value, ValueRef};
 use tabstore::session::codec::{Reader, responses};
 use tabstore::session::{Session, Sessions};
-use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{InstanceOptions, OptionsChange, RowWrite};
 
 /// The number of a request whose answer a test reads.
@@ -16,11 +15,11 @@ const ASKED: u64 = 999;
 
 struct World {
     store: Store,
-    sessions: Sessions<MemoryStorage>,
+    sessions: Sessions,
 }
 
 struct Client {
-    session: Session<MemoryStorage>,
+    session: Session,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
 }
 

@@ -12,8 +12,8 @@ use tabstore::model::{
     CellRef, ColumnName, DefinedColumn, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, NameRules, RowSink, TableName,
     Value, ValueRef, ValueType,
 };
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Hook, Hooked};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{
     ColumnChange, ColumnOp, CreateTable, Existence, GetRange, GetRow, Instance, InstanceOptions, Mutation,
     OptionsChange, Outcome, PutCell, RangeRead, ReadOptions, ReturnContent, RowWrite, UpdateTable, Written,
@@ -31,7 +31,7 @@ pub(crate) struct Store {
     pub(crate) storage: MemoryStorage,
     pub(crate) options: InstanceOptions,
     pub(crate) engine_options: Options,
-    pub(crate) instance: Rc<Instance<MemoryStorage>>,
+    pub(crate) instance: Rc<Instance>,
 }
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// A second instance on a copy of the stored data, with an empty cache. `hook` sees the calls of its storage.
-    pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Rc<Instance<Hooked<MemoryStorage, H>>>> {
+    pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Rc<Instance>> {
         let storage = Hooked::new(self.storage.image(), hook);
         self.env.run(async {
             let engine = Engine::open(storage, Rc::new(self.env.clone()), self.engine_options.clone()).await?;
@@ -169,7 +169,7 @@ pub(crate) fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
 }
 
 /// The troubles of an instance from now on, and `mended` for what is over.
-pub(crate) fn troubles<S: Storage>(instance: &Instance<S>) -> Rc<RefCell<Vec<String>>> {
+pub(crate) fn troubles(instance: &Instance) -> Rc<RefCell<Vec<String>>> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let heard = Rc::clone(&told);
     instance.on_trouble(move |trouble| {
@@ -178,12 +178,7 @@ pub(crate) fn troubles<S: Storage>(instance: &Instance<S>) -> Rc<RefCell<Vec<Str
     told
 }
 
-fn open(
-    env: &SimEnv,
-    storage: &MemoryStorage,
-    options: InstanceOptions,
-    engine: &Options,
-) -> Rc<Instance<MemoryStorage>> {
+fn open(env: &SimEnv, storage: &MemoryStorage, options: InstanceOptions, engine: &Options) -> Rc<Instance> {
     env.run(async {
         let engine = Engine::open(storage.clone(), Rc::new(env.clone()), engine.clone()).await.expect("opens");
         Instance::open(engine, options).await.expect("opens")

@@ -6,8 +6,7 @@ use futures_util::future::{join, join3};
 use std::rc::Rc;
 use tabstore::engine::Direction;
 use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyColumn, KeyType, KeyValue, ValueType};
-use tabstore::storage::MemoryStorage;
-use tabstore::storage::faults::{Hooked, YieldOnce};
+use tabstore::storage::faults::YieldOnce;
 use tabstore::tablestore::{ColumnOp, CreateTable, GetRow, IndexSpec, Instance, OptionsChange, UpdateTable};
 
 const INVALID: &str = "OTSParameterInvalid: TransactionID is invalid.";
@@ -79,7 +78,7 @@ fn r7_committing_or_aborting_twice_finds_no_transaction() {
 }
 
 /// An instance without a cache on a storage that yields at every call, where the rows (1, 1) and (1, 2) are in a segment.
-fn cold(store: &mut Store) -> Rc<Instance<Hooked<MemoryStorage, YieldOnce>>> {
+fn cold(store: &mut Store) -> Rc<Instance> {
     store.engine_options.cache_bytes = 0;
     store.put(row(1, 1), &[cell("n", int(1))]);
     store.put(row(1, 2), &[cell("n", int(2))]);

@@ -13,7 +13,7 @@ use tabstore::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
 use tabstore::tablestore::{CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Outcome, RowWrite};
 use tabstore::{Code, Error};
 
-type Store = Rc<Instance<Hooked<Hooked<MemoryStorage, Rc<Gates>>, YieldOnce>>>;
+type Store = Rc<Instance>;
 
 const T: &str = "t";
 

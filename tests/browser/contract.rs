@@ -5,18 +5,15 @@ use std::collections::HashMap;
 use tabstore::Code;
 use tabstore::Result;
 use tabstore::storage::contract::{self, Stores};
-use tabstore::storage::{Commit, Fence, FencedStorage, LogNumber, MemoryStorage, Storage};
-use tabstore::wasm::AnyStorage;
+use tabstore::storage::{AnyStorage, Commit, Fence, FencedStorage, LogNumber, MemoryStorage, Storage};
 use tabstore::wasm::idb::IdbStorage;
 
 /// Databases whose names no other test has: the browser's profile is shared by all tests of a run.
 pub(crate) struct Idb(pub(crate) &'static str);
 
 impl Stores for Idb {
-    type Storage = AnyStorage;
-
     async fn open(&self, name: &str) -> Result<AnyStorage> {
-        Ok(AnyStorage::Idb(IdbStorage::open(&format!("{} {name}", self.0)).await?))
+        Ok(IdbStorage::open(&format!("{} {name}", self.0)).await?.into())
     }
 }
 
@@ -24,10 +21,8 @@ impl Stores for Idb {
 struct Memory(RefCell<HashMap<String, MemoryStorage>>);
 
 impl Stores for Memory {
-    type Storage = AnyStorage;
-
     async fn open(&self, name: &str) -> Result<AnyStorage> {
-        Ok(AnyStorage::memory(self.0.borrow_mut().entry(name.to_owned()).or_default().clone()))
+        Ok(self.0.borrow_mut().entry(name.to_owned()).or_default().clone().into())
     }
 }
 

@@ -13,7 +13,7 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 use tabstore::model::{KeyColumn, KeyType, TableName, Value};
 use tabstore::storage::faults::{Call, Hook, Hooked};
-use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::storage::{AnyStorage, MemoryStorage};
 use tabstore::tablestore::{CreateTable, GetRow, Instance, InstanceOptions, OptionsChange, ReturnContent, RowWrite};
 use tabstore::{Code, Error, Result};
 
@@ -50,7 +50,7 @@ impl Hook for Unreliable {
     }
 }
 
-async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
+async fn open(env: &SimEnv, storage: impl Into<AnyStorage>) -> Rc<Instance> {
     let shape = Shape::TINY;
     let options = Options {
         memtable_bytes: 3000,
@@ -64,7 +64,7 @@ async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
     Instance::open(engine, InstanceOptions::default()).await.expect("opens")
 }
 
-async fn create<S: Storage>(instance: &Instance<S>) {
+async fn create(instance: &Instance) {
     let key = vec![KeyColumn::new("id", KeyType::Integer)];
     let options = OptionsChange { max_versions: Some(3), ..OptionsChange::default() };
     instance
@@ -74,7 +74,7 @@ async fn create<S: Storage>(instance: &Instance<S>) {
 }
 
 /// Reads two columns of a row, as often as it takes; 0 stands for what is not there.
-async fn read<S: Storage>(instance: &Instance<S>, env: &SimEnv, row: i64, columns: [&str; 2]) -> [i64; 2] {
+async fn read(instance: &Instance, env: &SimEnv, row: i64, columns: [&str; 2]) -> [i64; 2] {
     loop {
         let mut rows = store::Rows::default();
         let table = TableName::parse("t").expect("a name");
@@ -108,12 +108,12 @@ fn is(column: &'static str, value: i64) -> Filter<'static> {
 
 /// One client: counts `x` up, and beside it notes in a column of its own which of its rounds it is at. So it knows after
 /// a failure whether that round took place.
-async fn client<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, me: i64, sums: Rc<RefCell<BTreeSet<(i64, i64)>>>) {
+async fn client(instance: Rc<Instance>, env: SimEnv, me: i64, sums: Rc<RefCell<BTreeSet<(i64, i64)>>>) {
     let own = format!("own{me}");
     for round in 1..=ROUNDS {
         let row = (me + round) % ROWS;
         loop {
-            let [x, mine] = read(&*instance, &env, row, ["x", &own]).await;
+            let [x, mine] = read(&instance, &env, row, ["x", &own]).await;
             if mine == round {
                 break;
             }
@@ -152,7 +152,7 @@ async fn client<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, me: i64, sum
     }
 }
 
-async fn sum<S: Storage>(instance: &Instance<S>, env: &SimEnv) -> i64 {
+async fn sum(instance: &Instance, env: &SimEnv) -> i64 {
     let mut sum = 0;
     for row in 0..ROWS {
         sum += read(instance, env, row, ["x", "x"]).await[0];
@@ -173,10 +173,10 @@ fn count(seed: u64, one_in: u64) {
     let clients = (0..CLIENTS).map(|me| client(Rc::clone(&instance), env.clone(), me, Rc::clone(&sums)));
     env.run(join_all(clients));
     hook.one_in.set(0);
-    assert_eq!(env.run(sum(&*instance, &env)), CLIENTS * ROUNDS, "seed {seed}");
+    assert_eq!(env.run(sum(&instance, &env)), CLIENTS * ROUNDS, "seed {seed}");
     env.crash();
     let reopened = env.run(open(&env, memory));
-    assert_eq!(env.run(sum(&*reopened, &env)), CLIENTS * ROUNDS, "seed {seed}, opened again");
+    assert_eq!(env.run(sum(&reopened, &env)), CLIENTS * ROUNDS, "seed {seed}, opened again");
 }
 
 /// R6: conditions and counters, beside any other writers.

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use tabstore::engine::{Decide, Engine, RowView, TreeId, Writes};
 use tabstore::error::Result;
 use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use tabstore::storage::Storage;
 
 /// A write: its kind, its stamp, and the value of the column `x` at that version, if it has one.
 pub(crate) type Change = (ChangeKind, i64, Option<i64>);
@@ -31,8 +30,8 @@ impl<F: FnMut(Option<&RowView<'_>>) -> Result<(Option<Change>, R)>, R> Decide fo
 }
 
 /// Reads a row and writes what `decide` says.
-pub(crate) async fn modify<S: Storage, R>(
-    engine: &Engine<S>,
+pub(crate) async fn modify<R>(
+    engine: &Engine,
     tree: TreeId,
     key: &[u8],
     decide: impl FnMut(Option<&RowView<'_>>) -> Result<(Option<Change>, R)>,

@@ -9,8 +9,8 @@ use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, Sh
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::{Code, Error, Result};
 
 const TREE: TreeId = TreeId(1);
@@ -80,7 +80,7 @@ impl Decide for Transfer<'_> {
     }
 }
 
-async fn client<S: Storage>(engine: Rc<Engine<S>>, env: SimEnv, stamps: Rc<Cell<i64>>, done: Rc<Cell<u64>>) {
+async fn client(engine: Rc<Engine>, env: SimEnv, stamps: Rc<Cell<i64>>, done: Rc<Cell<u64>>) {
     for _ in 0..40 {
         let pick = |count: u64| env.random() % count;
         let other = |error: Error| assert_eq!(error.code(), Code::Unavailable, "{error}");

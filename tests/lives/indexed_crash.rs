@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::KeyValue;
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, FailAt, Hooked};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::Instance;
 
 const PARTITIONS: i64 = 3;
@@ -74,7 +74,7 @@ fn steps() -> Vec<Step> {
 }
 
 /// Takes one step. Says whether all of it succeeded.
-async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) -> bool {
+async fn take(instance: &Rc<Instance>, step: &Step) -> bool {
     match step {
         Step::Write(rows) => {
             let writes: Vec<_> = rows.iter().map(|(id, change)| world::write(*id, change)).collect();
@@ -127,12 +127,7 @@ fn written(step: &Step) -> &[(Id, Change)] {
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
 /// Says what is wrong with a store that was left between `before` and the end of `step`, if anything is.
-async fn check<S: Storage>(
-    instance: &Rc<Instance<S>>,
-    before: &Rows,
-    after: &Rows,
-    step: Option<&Step>,
-) -> Result<(), String> {
+async fn check(instance: &Rc<Instance>, before: &Rows, after: &Rows, step: Option<&Step>) -> Result<(), String> {
     let scan = async |table: &str| {
         let found = world::scan(instance, table, None, 7).await;
         found.map_err(|failure| format!("{table} cannot be read: {}", failure.error))

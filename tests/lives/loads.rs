@@ -58,7 +58,7 @@ fn segments_of(env: &SimEnv, storage: &MemoryStorage) -> u64 {
 }
 
 /// The value of all rows; a deleted one has none. Or the error.
-async fn state<S: Storage>(instance: &Instance<S>) -> Result<i64, String> {
+async fn state(instance: &Instance) -> Result<i64, String> {
     let mut rows = store::Rows::default();
     let request = store::range("t", Direction::Forward);
     instance.get_range(&request, &mut rows).await.map_err(|error| format!("cannot be read: {error}"))?;
@@ -80,13 +80,13 @@ async fn state<S: Storage>(instance: &Instance<S>) -> Result<i64, String> {
 
 /// Has the engine find out the fate of a commit in the background that has just failed. Before that is known nothing is
 /// loaded, and rows would be written one by one.
-async fn find_out<S: Storage>(instance: &Instance<S>) -> bool {
+async fn find_out(instance: &Instance) -> bool {
     let table = TableName::parse("t").expect("a name");
     let request = GetRow { table, key: store::id(-1), options: store::versions(1) };
     instance.get_row(&request, &mut store::Rows::default()).await.is_ok()
 }
 
-async fn load<S: Storage>(instance: &Instance<S>, step: Step, value: i64) -> bool {
+async fn load(instance: &Instance, step: Step, value: i64) -> bool {
     let loader = Loader::of_at_least(1);
     for half in [0..ROWS / 2, ROWS / 2..ROWS] {
         let rows: Vec<_> =
@@ -117,7 +117,7 @@ async fn load<S: Storage>(instance: &Instance<S>, step: Step, value: i64) -> boo
 }
 
 /// Takes a step. Returns the possible contents after it, given the possible ones before.
-async fn take<S: Storage>(instance: &Instance<S>, step: Step, known: &mut Vec<i64>) -> bool {
+async fn take(instance: &Instance, step: Step, known: &mut Vec<i64>) -> bool {
     let (ok, value) = match step {
         Step::Load(value) | Step::Beside(value) | Step::Into(value) => (load(instance, step, value).await, Some(value)),
         Step::GiveUp => (load(instance, step, -2).await, None),
@@ -220,7 +220,7 @@ fn a_full_disk_at_any_call_leaves_a_load_wholly_or_not_at_all() {
 
 /// Two leaders met while the first one loaded the value 2 over rows with the value 1. `told` is the first one's answer.
 /// `new` is the second one, with the value that it saw as soon as it led. A value that is not seen then is never seen.
-fn check_leaders<S: Storage>(told: &Result<()>, new: &(Rc<Instance<S>>, i64), env: &SimEnv, memory: &MemoryStorage) {
+fn check_leaders(told: &Result<()>, new: &(Rc<Instance>, i64), env: &SimEnv, memory: &MemoryStorage) {
     let (new, seen) = (&new.0, new.1);
     match told {
         Ok(()) => assert_eq!(seen, 2, "what was acknowledged is there"),
@@ -244,7 +244,7 @@ fn check_leaders<S: Storage>(told: &Result<()>, new: &(Rc<Instance<S>>, i64), en
 }
 
 /// Loads a value, in several segments. Returns the last answer.
-async fn load_all<S: Storage>(instance: &Instance<S>, value: i64) -> Result<()> {
+async fn load_all(instance: &Instance, value: i64) -> Result<()> {
     let loader = Loader::of_at_least(1);
     for rows in [0..400, 400..800, 800..1200] {
         let rows: Vec<_> =
@@ -265,7 +265,7 @@ struct TakeOver {
     calls: Cell<u64>,
     at: u64,
     moment: Moment,
-    new: RefCell<Option<(Rc<Instance<MemoryStorage>>, i64)>>,
+    new: RefCell<Option<(Rc<Instance>, i64)>>,
 }
 
 impl TakeOver {

@@ -217,7 +217,7 @@ fn row_stays_within(
 }
 
 /// The sessions of an instance in memory with an empty table `t`.
-fn sessions_of_a_table(cache_bytes: usize) -> (SimEnv, Rc<Instance<MemoryStorage>>, Sessions<MemoryStorage>) {
+fn sessions_of_a_table(cache_bytes: usize) -> (SimEnv, Rc<Instance>, Sessions) {
     let env = SimEnv::new(store::NOW);
     let instance = env.run(async {
         let options = Options { cache_bytes, ..Options::default() };
@@ -251,7 +251,7 @@ fn idle_sessions_keep_no_large_pages() {
             }
             env.run(instance.flush()).expect("flushed");
             let open: Vec<_> = (0..IDLE).map(|client| sessions.open(client, |_| ()).expect("opened")).collect();
-            let ask = |session: &Session<MemoryStorage>| {
+            let ask = |session: &Session| {
                 let mut frame = FrameWriter::default();
                 for number in 0..4 {
                     frame.get_range(number, &store::range("t", Direction::Forward));

@@ -5,11 +5,10 @@ use tabstore::Result;
 use tabstore::engine::{Engine, TreeId};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyType, KeyValue};
-use tabstore::storage::Storage;
 use tabstore::tablestore::Instance;
 
 /// Splits some partition of some table somewhere, or merges it with the next one.
-pub(crate) async fn change<S: Storage>(env: &SimEnv, instance: &Instance<S>) -> Result<()> {
+pub(crate) async fn change(env: &SimEnv, instance: &Instance) -> Result<()> {
     let pick = |count: usize| env.random() as usize % count;
     let tables = instance.list_table();
     if tables.is_empty() {
@@ -31,7 +30,7 @@ pub(crate) async fn change<S: Storage>(env: &SimEnv, instance: &Instance<S>) -> 
 }
 
 /// The same for a tree of the engine, in front of one of these keys.
-pub(crate) async fn change_tree<S: Storage>(env: &SimEnv, engine: &Engine<S>, tree: TreeId, at: &[u8]) -> Result<()> {
+pub(crate) async fn change_tree(env: &SimEnv, engine: &Engine, tree: TreeId, at: &[u8]) -> Result<()> {
     if !env.random().is_multiple_of(3) {
         return engine.split_partition(tree, at).await;
     }

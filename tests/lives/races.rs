@@ -16,12 +16,12 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::version::Retention;
 use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use tabstore::storage::faults::{Call, Counts, Hook, Hooked, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::storage::{AnyStorage, MemoryStorage, Storage};
 use tabstore::{Code, Error, Result};
 
 const TREE: TreeId = TreeId(1);
 
-async fn open<S: Storage>(env: &SimEnv, storage: S, options: Options) -> Rc<Engine<S>> {
+async fn open(env: &SimEnv, storage: impl Into<AnyStorage>, options: Options) -> Rc<Engine> {
     Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens")
 }
 
@@ -29,18 +29,12 @@ fn cell(column: &str, version: i64, value: i64) -> CellChange<'_> {
     CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) }
 }
 
-async fn put<S: Storage>(
-    engine: &Engine<S>,
-    tree: TreeId,
-    key: &[u8],
-    stamp: i64,
-    cells: &[CellChange<'_>],
-) -> Result<()> {
+async fn put(engine: &Engine, tree: TreeId, key: &[u8], stamp: i64, cells: &[CellChange<'_>]) -> Result<()> {
     engine.write(tree, key, &RowChange { kind: ChangeKind::Put, stamp, cells }, None).await
 }
 
 /// The first value of each of these rows.
-async fn values<S: Storage>(engine: &Engine<S>, keys: &[&[u8]]) -> Result<Vec<Option<i64>>> {
+async fn values(engine: &Engine, keys: &[&[u8]]) -> Result<Vec<Option<i64>>> {
     let mut seen = Vec::new();
     engine.read(TREE, keys, &mut |_, row| seen.push(row.map(first))).await?;
     Ok(seen)
@@ -54,7 +48,7 @@ fn first(row: &RowView<'_>) -> i64 {
 }
 
 /// A store with rows `a` and `b` in a segment, opened anew on a storage that yields, so that reading them takes a while.
-async fn cold(env: &SimEnv) -> Rc<Engine<Hooked<MemoryStorage, YieldOnce>>> {
+async fn cold(env: &SimEnv) -> Rc<Engine> {
     let memory = MemoryStorage::new();
     let engine = open(env, memory.clone(), Options::default()).await;
     for key in [b"a", b"b"] {
@@ -357,7 +351,6 @@ fn the_space_of_a_tree_that_is_dropped_while_it_is_flushed_comes_back() {
     assert_eq!(stored, engine.metrics().segments);
 }
 
-type Slow = Hooked<MemoryStorage, YieldOnce>;
 type Model = BTreeMap<Vec<u8>, i64>;
 
 /// How many loads were ended by writes among their rows, and how many rows were loaded.
@@ -369,12 +362,12 @@ struct Seen {
 
 /// One of several clients: it owns its rows, so it knows what they must be, whatever the others do meanwhile.
 struct Client {
-    engine: Rc<Engine<Slow>>,
+    engine: Rc<Engine>,
     env: SimEnv,
     me: u64,
     rows: Model,
     /// Rows that wait for their load to be asked for, by this client or by whoever writes among them.
-    load: Option<(BulkLoader<Slow>, Model)>,
+    load: Option<(BulkLoader, Model)>,
     seen: Rc<Seen>,
 }
 
@@ -388,7 +381,7 @@ impl Client {
     }
 
     /// Asks for the load: later requests come after it.
-    fn ask(&mut self) -> Option<BulkLoader<Slow>> {
+    fn ask(&mut self) -> Option<BulkLoader> {
         let (load, rows) = self.load.take()?;
         load.ask();
         self.loaded(rows);

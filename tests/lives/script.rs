@@ -11,7 +11,7 @@ use tabstore::Result;
 use tabstore::engine::{ClockMode, Engine, Options, Shape};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyColumn, KeyType, KeyValue, TableName, Value};
-use tabstore::storage::Storage;
+use tabstore::storage::AnyStorage;
 use tabstore::tablestore::{ColumnOp, CreateTable, GetRow, Instance, InstanceOptions};
 
 /// A row's value in all its columns; none if the row does not exist.
@@ -50,12 +50,12 @@ fn options() -> Options {
     Options { memtable_bytes, cache_bytes, reserve_bytes, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 
-pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {
+pub(crate) async fn open(env: &SimEnv, storage: impl Into<AnyStorage>) -> Result<Rc<Instance>> {
     let engine = Engine::open(storage, Rc::new(env.clone()), options()).await?;
     Instance::open(engine, InstanceOptions::default()).await
 }
 
-pub(crate) async fn create<S: Storage>(instance: &Instance<S>) -> Result<()> {
+pub(crate) async fn create(instance: &Instance) -> Result<()> {
     let key = vec![KeyColumn::new("id", KeyType::Integer)];
     instance.create_table(CreateTable { name: "t".into(), key, ..CreateTable::default() }).await
 }
@@ -95,7 +95,7 @@ pub(crate) fn steps() -> Vec<Step> {
     steps
 }
 
-async fn write_row<S: Storage>(instance: &Instance<S>, row: i64, state: RowState) -> bool {
+async fn write_row(instance: &Instance, row: i64, state: RowState) -> bool {
     let written = match state {
         None => instance.write_row(&store::delete("t", store::id(row)), None).await,
         // Half the rows are put whole, half updated column by column with a deletion beside: the same in the end.
@@ -114,7 +114,7 @@ async fn write_row<S: Storage>(instance: &Instance<S>, row: i64, state: RowState
 }
 
 /// Takes one step. A row whose write failed may be as before or as asked. Says whether everything succeeded.
-pub(crate) async fn take<S: Storage>(instance: &Instance<S>, step: &Step, known: &mut Known) -> bool {
+pub(crate) async fn take(instance: &Instance, step: &Step, known: &mut Known) -> bool {
     match step {
         Step::Write(rows) => {
             let done = join_all(rows.iter().map(|&(row, state)| write_row(instance, row, state))).await;
@@ -137,7 +137,7 @@ pub(crate) async fn take<S: Storage>(instance: &Instance<S>, step: &Step, known:
 
 /// Says what is wrong with a store that should be as known, if anything is. A row may also be in a state that `later`
 /// knows: its write was on its way.
-pub(crate) async fn check<S: Storage>(instance: &Instance<S>, known: &Known, later: &Known) -> Result<(), String> {
+pub(crate) async fn check(instance: &Instance, known: &Known, later: &Known) -> Result<(), String> {
     for row in 0..30 {
         let mut rows = store::Rows::default();
         let table = TableName::parse("t").expect("a name");

@@ -12,8 +12,8 @@ use tabstore::engine::Direction;
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyColumn, KeyInput, KeyType, TableName, Value};
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, FailAt, Hooked, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{CreateTable, GetRow, Instance};
 use tabstore::{Code, Error, Result};
 
@@ -32,7 +32,7 @@ fn account<'a>(bank: i64, id: i64) -> KeyInput<'a> {
     store::key(&[("bank", store::int(bank)), ("id", store::int(id))])
 }
 
-async fn open_banks<S: Storage>(instance: &Instance<S>, banks: i64) -> Result<()> {
+async fn open_banks(instance: &Instance, banks: i64) -> Result<()> {
     let key = ["bank", "id"].map(|name| KeyColumn::new(name, KeyType::Integer)).to_vec();
     instance.create_table(CreateTable { name: "bank".into(), key, ..CreateTable::default() }).await?;
     for bank in 0..banks {
@@ -52,21 +52,21 @@ fn balance(cells: &[store::Cell]) -> i64 {
 }
 
 /// The balance of every account of every bank, one bank after the other.
-async fn balances<S: Storage>(instance: &Instance<S>, banks: i64) -> Result<Vec<Vec<i64>>> {
+async fn balances(instance: &Instance, banks: i64) -> Result<Vec<Vec<i64>>> {
     let mut rows = Rows::default();
     instance.get_range(&store::range("bank", Direction::Forward), &mut rows).await?;
     let mut rows = rows.0.iter().filter(|(key, _)| key[1] != tabstore::model::KeyValue::Integer(VISITS));
     Ok((0..banks).map(|_| rows.by_ref().take(ACCOUNTS as usize).map(|(_, cells)| balance(cells)).collect()).collect())
 }
 
-async fn read_in<S: Storage>(instance: &Instance<S>, tx: &str, key: KeyInput<'_>) -> Result<i64> {
+async fn read_in(instance: &Instance, tx: &str, key: KeyInput<'_>) -> Result<i64> {
     let mut rows = Rows::default();
     instance.get_row_in(Some(tx), &GetRow { table: table(), key, options: store::versions(1) }, &mut rows).await?;
     Ok(rows.0.first().map_or(0, |(_, cells)| balance(cells)))
 }
 
 /// Moves `amount` inside a transaction: one account by what was read, the other by an increment.
-async fn transfer<S: Storage>(instance: &Instance<S>, tx: &str, bank: i64, from: i64, amount: i64) -> Result<()> {
+async fn transfer(instance: &Instance, tx: &str, bank: i64, from: i64, amount: i64) -> Result<()> {
     let to = (from + 1) % ACCOUNTS;
     let left = read_in(instance, tx, account(bank, from)).await? - amount;
     let cells = [store::cell("n", store::int(left))];
@@ -77,13 +77,13 @@ async fn transfer<S: Storage>(instance: &Instance<S>, tx: &str, bank: i64, from:
     Ok(())
 }
 
-fn start<S: Storage>(instance: &Instance<S>, bank: i64) -> Result<String> {
+fn start(instance: &Instance, bank: i64) -> Result<String> {
     let key = store::key(&[("bank", store::int(bank))]);
     Ok(instance.start_local_transaction(table(), &key)?.id)
 }
 
 /// Moves money about in transactions; some are aborted, some left to themselves for others to wait out.
-async fn teller<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64, steps: u64) {
+async fn teller(instance: Rc<Instance>, env: SimEnv, banks: i64, steps: u64) {
     for step in 0..steps {
         let bank = (env.random() % banks as u64) as i64;
         let tx = match start(&instance, bank) {
@@ -110,7 +110,7 @@ async fn teller<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64, 
 }
 
 /// Counts in a row of each bank without a transaction, and moves money in atomic batches; gives how often it was let.
-async fn visitor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64, steps: u64, visits: Rc<Cell<i64>>) {
+async fn visitor(instance: Rc<Instance>, env: SimEnv, banks: i64, steps: u64, visits: Rc<Cell<i64>>) {
     for _ in 0..steps {
         let bank = (env.random() % banks as u64) as i64;
         let count = store::update("bank", account(bank, VISITS), &[store::increment("n", 1)]);
@@ -131,7 +131,7 @@ async fn visitor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64,
 }
 
 /// Looks at all banks, flushes and compacts: no look sees money on its way.
-async fn auditor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64, steps: u64) {
+async fn auditor(instance: Rc<Instance>, env: SimEnv, banks: i64, steps: u64) {
     for _ in 0..steps {
         match env.random() % 5 {
             0 => instance.flush().await.expect("flushed"),
@@ -187,7 +187,7 @@ struct History {
 }
 
 /// One bank, one transfer after another, with aborted ones, batches and flushes between them. Ends at the first failure.
-async fn transfers<S: Storage>(instance: &Instance<S>, history: &mut History, mut after: impl FnMut(&History)) {
+async fn transfers(instance: &Instance, history: &mut History, mut after: impl FnMut(&History)) {
     for step in 0..12 {
         let (from, amount) = (step % ACCOUNTS, 10 + step);
         let Ok(tx) = start(instance, 0) else { return };

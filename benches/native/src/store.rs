@@ -32,6 +32,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+tabstore::boxed_storage!(Disk);
+
 impl Storage for Disk {
     async fn load(&self, from: &LogStart<'_>) -> tabstore::Result<Loaded> {
         self.0.load(from).await
@@ -77,7 +79,7 @@ impl Storage for Disk {
 pub struct Ours {
     pub world: World,
     pub disk: Disk,
-    pub engine: Rc<Engine<Disk>>,
+    pub engine: Rc<Engine>,
     rows: Rows,
     stamp: i64,
 }

@@ -15,7 +15,6 @@ use crate::azure::entity::CHANGES;
 use crate::azure::text::append;
 use crate::azure::{AzureCode, AzureError, AzureResult, EntityChange};
 use crate::doors::Request;
-use crate::storage::Storage;
 use crate::tablestore::Right;
 
 /// The place that the service names when there are too many changes.
@@ -38,7 +37,7 @@ type Failure = (usize, AzureError);
 /// A sound set: its table and its changes.
 type Changes<'p> = (&'p str, Vec<EntityChange<'p>>);
 
-impl<S: Storage> Door<'_, S> {
+impl Door<'_> {
     /// Does a batch.
     #[inline(never)]
     pub(super) fn batch<'a>(&'a self, grant: &'a Grant) -> Waiting<'a, Reply> {

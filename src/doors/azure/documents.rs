@@ -10,10 +10,9 @@ use super::route::Operation;
 use super::sas::Sas;
 use super::{Door, Waiting, acl, cors, xml};
 use crate::azure::{AzureCode, AzureError, AzureResult, Setting, date_time};
-use crate::storage::Storage;
 use crate::tablestore::Right;
 
-impl<S: Storage> Door<'_, S> {
+impl Door<'_> {
     /// Reads a document or sets one.
     #[inline(never)]
     pub(super) fn document<'a>(&'a self, grant: &'a Grant, operation: &'a Operation) -> Waiting<'a, Reply> {

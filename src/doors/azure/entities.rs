@@ -15,15 +15,14 @@ use crate::azure::{
     key, names,
 };
 use crate::doors::Request;
-use crate::storage::Storage;
 use std::borrow::Cow;
 
 /// Answers a query of a table: a page of entities.
 ///
 /// # Errors
 /// Wrong options; `TableNotFound`.
-pub(super) async fn query<S: Storage>(
-    account: &Account<'_, S>,
+pub(super) async fn query(
+    account: &Account<'_>,
     grant: &Grant,
     table: &str,
     url: &Url<'_>,
@@ -71,8 +70,8 @@ fn later<'k>(a: Option<(&'k str, &'k str)>, b: Option<(&'k str, &'k str)>) -> Op
 ///
 /// # Errors
 /// `TableNotFound`, `ResourceNotFound`.
-pub(super) async fn get<S: Storage>(
-    account: &Account<'_, S>,
+pub(super) async fn get(
+    account: &Account<'_>,
     table: &str,
     key: (&str, &str),
     url: &Url<'_>,

@@ -29,7 +29,6 @@ use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, En
 use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::modules::{self, Module};
-use crate::storage::Storage;
 use crate::tablestore::{Instance, Right};
 use auth::{Grant, Level as Kind, Need};
 use headers::{Level, Method};
@@ -64,7 +63,7 @@ type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
 /// # Errors
 /// Bytes that are no request; errors of the engine that are no answer to the request, such as `Closed`.
 #[inline(never)]
-pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
+pub fn pass<'a>(instance: &'a Instance, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
     Box::pin(async move {
         let (request, access) = Request::read(request)
             .map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))?;
@@ -82,8 +81,8 @@ pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin
 ///
 /// # Errors
 /// Errors of the engine that are no answer to the request, such as `Closed`.
-pub async fn answer<S: Storage>(
-    instance: &Instance<S>,
+pub async fn answer(
+    instance: &Instance,
     request: &Request<'_>,
     access: Access<'_>,
     origin: Option<Origin>,
@@ -95,8 +94,8 @@ pub async fn answer<S: Storage>(
 }
 
 /// Answers a request, if all code is there that it needs.
-async fn respond<S: Storage>(
-    instance: &Instance<S>,
+async fn respond(
+    instance: &Instance,
     request: &Request<'_>,
     access: Access<'_>,
     origin: Option<Origin>,
@@ -138,15 +137,15 @@ fn error_level(request: &Request<'_>, url: &Url<'_>, code: AzureCode) -> Option<
 }
 
 /// A request in the door.
-struct Door<'d, S> {
-    account: Account<'d, S>,
+struct Door<'d> {
+    account: Account<'d>,
     url: &'d Url<'d>,
     request: &'d Request<'d>,
     stamp: &'d Stamp,
     origin: Option<Origin>,
 }
 
-impl<S: Storage> Door<'_, S> {
+impl Door<'_> {
     /// The module that the request needs beside the door's own.
     fn needed_module(&self, access: Access<'_>) -> Option<Module> {
         let Self { url, request, .. } = self;

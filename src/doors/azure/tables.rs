@@ -7,11 +7,10 @@ use super::route::Operation;
 use super::url::Url;
 use super::{Door, json_in, json_out, page};
 use crate::azure::{AzureCode, AzureError, AzureResult, EdmValue, Entity, Filter};
-use crate::storage::Storage;
 use crate::tablestore::Right;
 use std::borrow::Cow;
 
-impl<S: Storage> Door<'_, S> {
+impl Door<'_> {
     /// Creates a table or deletes one.
     pub(super) async fn change_tables(&self, grant: &Grant, operation: &Operation) -> AzureResult<Reply> {
         let Self { url, request, account, .. } = self;

@@ -15,7 +15,7 @@ use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::modules::Module;
-use crate::storage::{SegmentId, Storage};
+use crate::storage::SegmentId;
 use pick::{Choice, Waste};
 pub(super) use quarantine::Quarantine;
 use std::future::Future;
@@ -48,10 +48,7 @@ pub(super) enum Work {
 
 /// Does work. A gate of [`Module::Compaction`], which must be loaded.
 #[inline(never)]
-pub(super) fn work_of_compaction<S: Storage>(
-    engine: &Engine<S>,
-    work: Work,
-) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+pub(super) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         let at_work = &engine.house.compactions.at_work;
         // Whoever compacts all has flushed before, and may take minutes.
@@ -76,7 +73,7 @@ struct PartitionJob {
 /// Parts of a partition to merge: their levels and segments.
 type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 
-impl<S: Storage> Engine<S> {
+impl Engine {
     /// Whether a partition may need a compaction.
     fn may_need_work(&self) -> bool {
         let view = self.view.borrow();

@@ -42,7 +42,7 @@ fn forty_runs(env: &SimEnv, options: &Options) -> MemoryStorage {
     storage
 }
 
-fn level0<S: Storage>(engine: &Engine<S>) -> usize {
+fn level0(engine: &Engine) -> usize {
     let view = engine.view.borrow();
     let partitions = view.version.trees.values().flat_map(|all| all.all());
     partitions.map(|one| one.level0_len()).max().unwrap_or(0)

@@ -33,7 +33,7 @@ impl Decide for Recorded<'_> {
     }
 }
 
-async fn change(engine: &Engine<MemoryStorage>, key: &str, kind: ChangeKind, stamp: i64, shard: i64) {
+async fn change(engine: &Engine, key: &str, kind: ChangeKind, stamp: i64, shard: i64) {
     let cells = [put("n", stamp, stamp)];
     let cells = if kind == ChangeKind::Delete { &[][..] } else { &cells };
     let mut recorded = Recorded(key.as_bytes(), RowChange { kind, stamp, cells }, shard);
@@ -42,7 +42,7 @@ async fn change(engine: &Engine<MemoryStorage>, key: &str, kind: ChangeKind, sta
 }
 
 /// The records of the stream: shard, time and content.
-async fn records(engine: &Engine<MemoryStorage>) -> Result<Vec<(i64, i64, String)>> {
+async fn records(engine: &Engine) -> Result<Vec<(i64, i64, String)>> {
     let (mut found, mut keys) = (Vec::new(), KeyReader::default());
     let mut visit = |key: &[u8], row: &RowView<'_>| {
         let shard = match keys.read(key).as_deref() {
@@ -65,7 +65,7 @@ fn of(key: &str, kind: &str, stamp: i64, shard: i64) -> (i64, i64, String) {
 }
 
 /// Three changes of one row: each hides the one before.
-async fn three(engine: &Engine<MemoryStorage>) {
+async fn three(engine: &Engine) {
     change(engine, "a", ChangeKind::Put, 1, 5).await;
     change(engine, "a", ChangeKind::Put, 2, 5).await;
     change(engine, "a", ChangeKind::Delete, 3, 6).await;
@@ -198,7 +198,6 @@ fn r5_a_stream_waits_for_the_commit_in_flight_when_later_writes_fail() {
 
 mod beside_others {
     use super::*;
-    use crate::storage::Storage;
     use crate::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
     use futures_util::future::{join, join_all};
     use std::collections::{BTreeMap, BTreeSet};
@@ -251,14 +250,14 @@ mod beside_others {
         assert!(!trees.contains(&STREAM), "{trees:?}");
     }
 
-    async fn change_on<S: Storage>(engine: &Engine<S>, key: &str, column: &str, stamp: i64, shard: i64) -> Result<()> {
+    async fn change_on(engine: &Engine, key: &str, column: &str, stamp: i64, shard: i64) -> Result<()> {
         let cells = [put(column, stamp, stamp)];
         let change = RowChange { kind: ChangeKind::Update, stamp, cells: &cells };
         engine.write_unseen(&[(TREE, key.as_bytes())], None, &mut Recorded(key.as_bytes(), change, shard)).await
     }
 
-    async fn change_of<S: Storage>(
-        engine: &Engine<S>,
+    async fn change_of(
+        engine: &Engine,
         key: String,
         column: &'static str,
         stamp: i64,
@@ -268,7 +267,7 @@ mod beside_others {
     }
 
     /// seqno → stamp
-    async fn recorded<S: Storage>(engine: &Engine<S>) -> Result<BTreeMap<i64, i64>> {
+    async fn recorded(engine: &Engine) -> Result<BTreeMap<i64, i64>> {
         let (mut found, mut keys) = (BTreeMap::new(), KeyReader::default());
         let mut twice = false;
         let mut visit = |key: &[u8], row: &RowView<'_>| {
@@ -285,7 +284,7 @@ mod beside_others {
         Ok(found)
     }
 
-    async fn stored<S: Storage>(engine: &Engine<S>) -> Result<BTreeSet<i64>> {
+    async fn stored(engine: &Engine) -> Result<BTreeSet<i64>> {
         let mut found = BTreeSet::new();
         let mut visit = |_: &[u8], row: &RowView<'_>| {
             found.extend(row.cells().iter().map(|cell| cell.version));

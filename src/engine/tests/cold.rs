@@ -5,7 +5,7 @@ use crate::error::Code;
 use crate::format::columns::Form;
 use crate::format::record::Place;
 use crate::storage::faults::{Counts, FlipByte, Hook, Hooked, Record};
-use crate::storage::{BlockId, SegmentId, Storage};
+use crate::storage::{BlockId, SegmentId};
 
 const ROWS: i64 = 3000;
 
@@ -47,18 +47,13 @@ fn expected(row: i64) -> Option<Cells> {
     (row % 7 != 0).then_some(if row % 3 == 0 { new } else { old })
 }
 
-fn opened<H: Hook>(
-    env: &SimEnv,
-    storage: &MemoryStorage,
-    hook: H,
-    cache_bytes: usize,
-) -> Rc<Engine<Hooked<MemoryStorage, H>>> {
+fn opened<H: Hook>(env: &SimEnv, storage: &MemoryStorage, hook: H, cache_bytes: usize) -> Rc<Engine> {
     let storage = Hooked::new(storage.image(), hook);
     let options = Options { cache_bytes, ..without_reserve() };
     env.run(Engine::open(storage, Rc::new(env.clone()), options)).expect("opens")
 }
 
-async fn read<S: Storage>(engine: &Engine<S>, rows: &[i64]) -> Result<Vec<Option<Cells>>> {
+async fn read(engine: &Engine, rows: &[i64]) -> Result<Vec<Option<Cells>>> {
     let keys: Vec<String> = rows.iter().copied().map(key).collect();
     let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
     let mut found = vec![None; rows.len()];

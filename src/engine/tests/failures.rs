@@ -7,7 +7,7 @@ use crate::storage::{SegmentId, Storage};
 use futures_util::FutureExt as _;
 use std::pin::pin;
 
-type Gated = Engine<Hooked<MemoryStorage, Rc<Gates>>>;
+type Gated = Engine;
 
 fn gated(env: &SimEnv, storage: &MemoryStorage, options: Options) -> (Rc<Gated>, Rc<Gates>) {
     let gates = Rc::new(Gates::default());
@@ -27,12 +27,12 @@ fn is_edit(call: &Call) -> bool {
     matches!(call, Call::Commit(commit) if commit.manifest.is_some())
 }
 
-async fn set<S: Storage>(engine: &Engine<S>, key: &str, value: i64) -> Result<()> {
+async fn set(engine: &Engine, key: &str, value: i64) -> Result<()> {
     let cells = [put("n", 1, value)];
     engine.write(TREE, key.as_bytes(), &RowChange { kind: ChangeKind::Put, stamp: 1, cells: &cells }, None).await
 }
 
-async fn value<S: Storage>(engine: &Engine<S>, key: &str) -> Option<i64> {
+async fn value(engine: &Engine, key: &str) -> Option<i64> {
     let mut found = None;
     engine.read(TREE, &[key.as_bytes()], &mut |_, row| found = row.map(|row| cells(row)[0].2)).await.expect("read");
     found

@@ -35,14 +35,14 @@ impl Decide for Count<'_> {
     }
 }
 
-fn world(max_versions: u32) -> (SimEnv, MemoryStorage, Rc<Engine<MemoryStorage>>) {
+fn world(max_versions: u32) -> (SimEnv, MemoryStorage, Rc<Engine>) {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
     let engine = open(&env, &storage, &Options::default());
     engine.set_retention(TREE, Retention { max_versions, time_to_live: None });
     (env, storage, engine)
 }
 
-async fn count(engine: &Engine<MemoryStorage>, newest_only: bool, most: &Cell<usize>) {
+async fn count(engine: &Engine, newest_only: bool, most: &Cell<usize>) {
     let mut count = Count { most, newest_only, next: 0 };
     engine.modify(&[(TREE, KEY)], None, &mut count).await.expect("counted");
 }

@@ -8,7 +8,7 @@ fn name(id: u32) -> String {
 }
 
 /// Loads rows whose cell is `value`, with the stamp 9.
-fn push(load: &BulkLoader<MemoryStorage>, ids: std::ops::Range<u32>, value: i64) {
+fn push(load: &BulkLoader, ids: std::ops::Range<u32>, value: i64) {
     assert!(load.takes(name(ids.start).as_bytes(), name(ids.end - 1).as_bytes()), "{ids:?} are not taken");
     for id in ids {
         let change = RowChange { kind: ChangeKind::Put, stamp: 9, cells: &[put("x", 9, value)] };
@@ -102,9 +102,8 @@ fn who_writes_into_the_range_of_a_load_has_it_committed_first() {
 fn rows_are_not_taken_where_something_newer_is_pending_or_in_memory() {
     let env = SimEnv::new(NOW);
     let engine = open(&env, &MemoryStorage::new(), &Options::default());
-    let takes = |load: &BulkLoader<MemoryStorage>, ids: std::ops::Range<u32>| {
-        load.takes(name(ids.start).as_bytes(), name(ids.end).as_bytes())
-    };
+    let takes =
+        |load: &BulkLoader, ids: std::ops::Range<u32>| load.takes(name(ids.start).as_bytes(), name(ids.end).as_bytes());
     env.run(async {
         let load = engine.start_load(TREE);
         let id = name(10);

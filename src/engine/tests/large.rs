@@ -72,7 +72,7 @@ fn rows_of_every_size_around_a_block_are_read_as_they_were_written() {
                 write(&engine, "l", put_x, 1, &cells).await;
                 engine.flush().await.expect("flushed");
             });
-            let check = |engine: &Engine<MemoryStorage>, rows: &[(String, Cells)]| {
+            let check = |engine: &Engine, rows: &[(String, Cells)]| {
                 for (key, cells) in rows {
                     assert_eq!(env.run(get(engine, key)).as_ref(), Some(cells), "{key} of {count}");
                 }
@@ -186,7 +186,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
         let wants = [cache::RecordId::Meta(segment.meta())];
         env.run(engine.load_records(&wants, &mut pins, cache::Usage::Once)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
-        let rebuilt = env.run(engine.cache.rebuild(&storage, segment.meta())).expect("rebuilt");
+        let rebuilt = env.run(engine.cache.rebuild(&engine.storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));
         for block in 0..segment.blocks {
             assert_eq!(rebuilt.first_key(block), written.first_key(block));

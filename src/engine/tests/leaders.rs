@@ -86,7 +86,7 @@ fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     env.run(write(&leader, "a", ChangeKind::Delete, 2, &[]));
 }
 
-type Losing = Engine<Hooked<MemoryStorage, Rc<LostRange>>>;
+type Losing = Engine;
 
 /// A leader whose storage loses answers.
 fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<LostRange>) {

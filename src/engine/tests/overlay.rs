@@ -31,7 +31,7 @@ impl Decide for Commit<'_> {
 }
 
 async fn write_over(
-    engine: &Engine<MemoryStorage>,
+    engine: &Engine,
     overlay: &Overlay,
     key: &str,
     (kind, stamp): (ChangeKind, i64),
@@ -41,19 +41,14 @@ async fn write_over(
     engine.modify_over(overlay, (TREE, key.as_bytes()), false, &mut change).await.expect("written");
 }
 
-async fn get_over(engine: &Engine<MemoryStorage>, overlay: &Overlay, key: &str) -> Option<Cells> {
+async fn get_over(engine: &Engine, overlay: &Overlay, key: &str) -> Option<Cells> {
     let mut found = None;
     let mut visit = |_: usize, row: Option<&RowView<'_>>| found = row.filter(|row| !row.is_deleted()).map(cells);
     engine.read_over(Some(overlay), TREE, &[key.as_bytes()], &mut visit).await.expect("read");
     found
 }
 
-async fn scan_over(
-    engine: &Engine<MemoryStorage>,
-    overlay: &Overlay,
-    range: KeyRange,
-    direction: Direction,
-) -> Vec<(String, Cells)> {
+async fn scan_over(engine: &Engine, overlay: &Overlay, range: KeyRange, direction: Direction) -> Vec<(String, Cells)> {
     let mut rows = Vec::new();
     let mut visit = |key: &[u8], row: &RowView<'_>| {
         if !row.is_deleted() {

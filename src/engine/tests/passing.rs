@@ -36,7 +36,7 @@ fn key(number: i64) -> Vec<u8> {
     encoded
 }
 
-async fn write_rows(engine: &Engine<MemoryStorage>, numbers: impl IntoIterator<Item = i64>, stamp: i64) {
+async fn write_rows(engine: &Engine, numbers: impl IntoIterator<Item = i64>, stamp: i64) {
     for number in numbers {
         let cells = [put("x", stamp, number)];
         let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
@@ -45,7 +45,7 @@ async fn write_rows(engine: &Engine<MemoryStorage>, numbers: impl IntoIterator<I
 }
 
 /// The rows that are visited, the number passed over, and how often the filter was asked.
-async fn visited(engine: &Engine<MemoryStorage>, range: KeyRange, direction: Direction) -> (Vec<i64>, usize, usize) {
+async fn visited(engine: &Engine, range: KeyRange, direction: Direction) -> (Vec<i64>, usize, usize) {
     let tens = Tens { asked: Cell::new(0), passed: Cell::new(0) };
     let mut rows = Vec::new();
     let mut visit = |_: &[u8], row: &RowView<'_>| {

@@ -60,10 +60,10 @@ fn with_strict_durability_a_power_cut_loses_nothing_that_was_answered() {
 
 /// Writes on a device whose process dies or whose power is lost at any call, and opens it again, many times. `open` opens an
 /// engine on it.
-fn dies_at_any_call<S: Storage>(
+fn dies_at_any_call(
     durability: Durability,
     loses_power: bool,
-    open: impl Fn(&Device, &SimEnv, &Options) -> Result<Rc<Engine<S>>>,
+    open: impl Fn(&Device, &SimEnv, &Options) -> Result<Rc<Engine>>,
 ) {
     let chance = SimEnv::shuffled(NOW, 7);
     let mut random = |below: u64| chance.random() % below;

@@ -14,7 +14,7 @@ const OTHER: TreeId = TreeId(2);
 struct Disk {
     env: SimEnv,
     storage: MemoryStorage,
-    engine: Rc<Engine<MemoryStorage>>,
+    engine: Rc<Engine>,
 }
 
 impl Disk {

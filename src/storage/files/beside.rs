@@ -452,6 +452,8 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     }
 }
 
+crate::boxed_storage!(LogInFiles<S, D> where S: FencedStorage, D: SharedFolder);
+
 impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
         if self.closed.get() {

@@ -366,6 +366,8 @@ impl<D: Folder> Store<D> {
     }
 }
 
+crate::boxed_storage!(FileStorage<D> where D: Folder);
+
 impl<D: Folder> Storage for FileStorage<D> {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
         let store = self.store()?;

@@ -1,8 +1,8 @@
 use super::device::{Device, DeviceFolder, Opens, Random};
 use super::*;
 use crate::env::sim::SimEnv;
-use crate::storage::ManifestId;
 use crate::storage::contract::{self, Stores};
+use crate::storage::{AnyStorage, ManifestId};
 use futures_executor::block_on;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -26,15 +26,13 @@ fn open(device: &Device) -> Result<Files> {
 struct Handles(RefCell<BTreeMap<String, Files>>);
 
 impl Stores for Handles {
-    type Storage = Files;
-
-    async fn open(&self, name: &str) -> Result<Files> {
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
         if let Some(storage) = self.0.borrow().get(name) {
-            return Ok(storage.clone());
+            return Ok(storage.clone().into());
         }
         let storage = Files::open(Device::default().folder()).await?;
         self.0.borrow_mut().insert(name.to_owned(), storage.clone());
-        Ok(storage)
+        Ok(storage.into())
     }
 }
 
@@ -43,13 +41,11 @@ impl Stores for Handles {
 struct Processes(RefCell<BTreeMap<String, Device>>);
 
 impl Stores for Processes {
-    type Storage = Files;
-
-    async fn open(&self, name: &str) -> Result<Files> {
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
         let device = self.0.borrow_mut().entry(name.to_owned()).or_default().clone();
         let image = device.image();
         self.0.borrow_mut().insert(name.to_owned(), image.clone());
-        Files::open(image.folder()).await
+        Ok(Files::open(image.folder()).await?.into())
     }
 }
 

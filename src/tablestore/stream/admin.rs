@@ -3,7 +3,6 @@
 use super::{Shards, Stream, recorder};
 use crate::error::{Error, Result};
 use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
-use crate::storage::Storage;
 use crate::tablestore::catalog;
 use crate::tablestore::foreign::{is_foreign, may_be_foreign_column};
 use crate::tablestore::instance::Instance;
@@ -115,7 +114,7 @@ impl Stream {
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The streams of the instance, or that of one table, of whichever data model (ST1).
     ///
     /// # Errors
@@ -231,8 +230,8 @@ impl<S: Storage> Instance<S> {
 /// Stores a new state of a table, and enables, changes or disables its stream. A gate of
 /// [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
-pub(in crate::tablestore) fn set_stream<'a, S: Storage>(
-    instance: &'a Instance<S>,
+pub(in crate::tablestore) fn set_stream<'a>(
+    instance: &'a Instance,
     table: &'a Rc<Table>,
     state: TableState,
     change: StreamChange,

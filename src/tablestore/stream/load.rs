@@ -9,7 +9,6 @@ use crate::engine::{BulkLoader, Engine, record_cell, record_key};
 use crate::error::Result;
 use crate::format::wire::put_bytes;
 use crate::model::RowChange;
-use crate::storage::Storage;
 use crate::tablestore::prepared::PreparedWrite;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -49,11 +48,7 @@ impl StreamLoad {
     /// Has a load bring its records, and one for each shard that names them. Functions of this type are gates of
     /// [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
-    pub(in crate::tablestore) fn begin<S: Storage>(
-        stream: &Rc<Stream>,
-        engine: &Rc<Engine<S>>,
-        load: &BulkLoader<S>,
-    ) -> Self {
+    pub(in crate::tablestore) fn begin(stream: &Rc<Stream>, engine: &Rc<Engine>, load: &BulkLoader) -> Self {
         let (number, open) = (load.number_beside(stream.tree), Rc::<RefCell<OpenPack>>::default());
         let begun = Self { stream: Rc::clone(stream), number, open: Rc::clone(&open) };
         let (stream, engine) = (Rc::clone(stream), Rc::downgrade(engine));
@@ -76,10 +71,10 @@ impl StreamLoad {
 
     /// Adds the record of a loaded row.
     #[inline(never)]
-    pub(in crate::tablestore) fn push<S: Storage>(
+    pub(in crate::tablestore) fn push(
         &self,
-        engine: &Engine<S>,
-        load: &BulkLoader<S>,
+        engine: &Engine,
+        load: &BulkLoader,
         ready: &PreparedWrite<'_, '_>,
         change: &RowChange<'_>,
     ) -> Result<()> {

@@ -39,7 +39,6 @@ use crate::engine::{Engine, ShapeSeen, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::version::Retention;
 use crate::model::{CellChange, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
-use crate::storage::Storage;
 use record::Record;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -117,9 +116,9 @@ impl Stream {
 
     /// Writes a decided change of a row, and its record.
     #[inline(never)]
-    pub(super) fn write<S: Storage>(
+    pub(super) fn write(
         &self,
-        engine: &Engine<S>,
+        engine: &Engine,
         ready: &PreparedWrite<'_, '_>,
         decision: &Decision,
         writes: &mut Writes<'_>,
@@ -135,9 +134,9 @@ impl Stream {
 
     /// Writes a change of a row that the layer above has decided, and its record, with old cells if it has some.
     #[inline(never)]
-    pub(super) fn write_change<S: Storage>(
+    pub(super) fn write_change(
         &self,
-        engine: &Engine<S>,
+        engine: &Engine,
         table: &Table,
         (key, old): (&[u8], &[u8]),
         change: &RowChange<'_>,
@@ -155,9 +154,9 @@ impl Stream {
 
     /// Writes a record, together with the change of the row with this key that it is of.
     #[inline(never)]
-    pub(super) fn append<S: Storage>(
+    pub(super) fn append(
         &self,
-        engine: &Engine<S>,
+        engine: &Engine,
         table: &Table,
         (key, record): (&[u8], &[u8]),
         writes: &mut Writes<'_>,
@@ -167,14 +166,14 @@ impl Stream {
     }
 
     /// The place of the next record, for a change of the row with this key.
-    fn place<S: Storage>(&self, engine: &Engine<S>, table: &Table, key: &[u8], writes: &mut Writes<'_>) -> RecordPlace {
+    fn place(&self, engine: &Engine, table: &Table, key: &[u8], writes: &mut Writes<'_>) -> RecordPlace {
         let time = self.time(engine);
         self.follow(engine, table, time, writes);
         RecordPlace { tree: self.tree, shard: self.shards.borrow().holding(key), time }
     }
 
     /// The time of the next record. It does not run backwards with the clock, unless that was far ahead.
-    fn time<S: Storage>(&self, engine: &Engine<S>) -> i64 {
+    fn time(&self, engine: &Engine) -> i64 {
         let (now, last) = (engine.now_ms(), self.last_time.get());
         let time = if (now..now.saturating_add(SLACK_MS)).contains(&last) { last } else { now };
         self.last_time.set(time);
@@ -183,7 +182,7 @@ impl Stream {
 
     /// Begins and ends shards, if partitions were cut or merged since the last record, and stores that.
     #[inline(never)]
-    pub(super) fn follow<S: Storage>(&self, engine: &Engine<S>, table: &Table, time: i64, writes: &mut Writes<'_>) {
+    pub(super) fn follow(&self, engine: &Engine, table: &Table, time: i64, writes: &mut Writes<'_>) {
         let mut shards = self.shards.borrow_mut();
         if let Some(boundaries) = engine.boundaries_since(table.tree(), &self.seen) {
             shards.reshape(&boundaries, time);
@@ -206,7 +205,7 @@ pub(super) fn recorder(key: &[u8], change: &RowChange<'_>) -> Result<Vec<u8>> {
 }
 
 /// Has the engine keep the stream's records. Until expired ones were marked, none is removed.
-pub(super) fn keep<S: Storage>(engine: &Engine<S>, stream: &Stream) {
+pub(super) fn keep(engine: &Engine, stream: &Stream) {
     let time_to_live = Some(i64::from(stream.hours.get()) * 3600);
     engine.set_retention(stream.tree, Retention { max_versions: 1, time_to_live });
     engine.set_floor(stream.tree, i64::MIN);

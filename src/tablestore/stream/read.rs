@@ -9,7 +9,6 @@ use crate::error::{Code, Error, Result};
 use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
 use crate::model::capacity::UNIT_BYTES;
 use crate::model::{Consumed, KeyReader, ValueRef, limits};
-use crate::storage::Storage;
 use crate::tablestore::catalog;
 use crate::tablestore::failure::{Charge, Outcome};
 use crate::tablestore::instance::Instance;
@@ -144,7 +143,7 @@ fn seqno_of(keys: &mut KeyReader, key: &[u8]) -> u64 {
     }
 }
 
-impl<S: Storage> Instance<S> {
+impl Instance {
     /// The iterator for a shard, from the oldest record on, at a time, or behind the latest (ST1, ST3).
     ///
     /// # Errors
@@ -460,21 +459,21 @@ impl<S: Storage> Instance<S> {
 
 /// [`Instance::trim`]. A gate of [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
-fn trim<'a, S: Storage>(
-    instance: &'a Instance<S>,
+fn trim<'a>(
+    instance: &'a Instance,
     table: &'a Rc<Table>,
     stream: &'a Rc<Stream>,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
     Box::pin(instance.trim(table, stream))
 }
 
-struct PutShards<'a, S> {
-    engine: &'a Engine<S>,
+struct PutShards<'a> {
+    engine: &'a Engine,
     table: &'a Table,
     stream: &'a Stream,
 }
 
-impl<S: Storage> Decide for PutShards<'_, S> {
+impl Decide for PutShards<'_> {
     fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
         Ok(())
     }

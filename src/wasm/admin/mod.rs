@@ -22,7 +22,6 @@ pub(super) use streams::is_one as is_on_streams;
 
 use crate::engine::Origin;
 use crate::error::{Error, Result};
-use crate::storage::Storage;
 use crate::tablestore::{Changed, Instance};
 use keys::{access_key, rights};
 use std::future::Future;
@@ -30,11 +29,7 @@ use std::pin::Pin;
 use wasm_bindgen::JsValue;
 
 /// Runs the operation called `op` on an instance. `None` if it is none of these: [`run_occasional`] has the others.
-pub(super) async fn run<S: Storage>(
-    instance: &Instance<S>,
-    op: &str,
-    arguments: &Arguments,
-) -> Result<Option<JsValue>> {
+pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<Option<JsValue>> {
     let answer = match op {
         "createTable" => {
             instance.create_table(tables::create_table(arguments)?).await?;
@@ -55,33 +50,21 @@ pub(super) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
 
 /// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
 #[inline(never)]
-pub(super) fn run_occasional<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    op: &'a str,
-    arguments: &'a Arguments,
-) -> Boxed<'a> {
+pub(super) fn run_occasional<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
     Box::pin(occasional(instance, op, arguments))
 }
 
 /// Runs an operation on streams. A gate of
 /// [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
-pub(super) fn run_streams<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    op: &'a str,
-    arguments: &'a Arguments,
-) -> Boxed<'a> {
+pub(super) fn run_streams<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
     Box::pin(streams::run(instance, op, arguments))
 }
 
 /// Runs an operation on the answers of clients in other tabs. A gate of
 /// [`Module::Answers`](crate::modules::Module::Answers).
 #[inline(never)]
-pub(super) fn run_answers<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    op: &'a str,
-    arguments: &'a Arguments,
-) -> Boxed<'a> {
+pub(super) fn run_answers<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
     Box::pin(async move {
         if op == "keepAnswers" {
             let (life, client) = (arguments.get("life")?, arguments.get("client")?);
@@ -96,12 +79,7 @@ pub(super) fn run_answers<'a, S: Storage>(
 /// Runs a change, unless it was done before: then it gives the answer of that time. A gate of
 /// [`Module::Answers`](crate::modules::Module::Answers).
 #[inline(never)]
-pub(super) fn run_once<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    op: &'a str,
-    origin: Option<Origin>,
-    work: Boxed<'a>,
-) -> Boxed<'a> {
+pub(super) fn run_once<'a>(instance: &'a Instance, op: &'a str, origin: Option<Origin>, work: Boxed<'a>) -> Boxed<'a> {
     Box::pin(async move {
         Ok(match (op, instance.changed_before(origin)?) {
             (_, None) => return instance.asked_by(origin, work).await,
@@ -113,7 +91,7 @@ pub(super) fn run_once<'a, S: Storage>(
     })
 }
 
-async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
+async fn occasional(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let key_id = || arguments.get::<String>("accessKeyId");
     match op {
         "describeTable" => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),

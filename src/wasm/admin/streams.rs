@@ -4,7 +4,6 @@ use super::answers::{Answer, Members};
 use super::arguments::Arguments;
 use super::{tables, watch};
 use crate::error::{Error, Result};
-use crate::storage::Storage;
 use crate::tablestore::{Instance, ShardDescription, StreamPage, StreamStart};
 use wasm_bindgen::JsValue;
 
@@ -17,7 +16,7 @@ pub(in crate::wasm) fn is_one(op: &str) -> bool {
 }
 
 /// Runs the operation called `op`.
-pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
+pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let text = |name: &'static str| arguments.get::<String>(name);
     match op {
         "listStream" => {

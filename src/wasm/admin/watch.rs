@@ -6,7 +6,6 @@ use crate::engine::{ChangePlace, Direction};
 use crate::error::Result;
 use crate::model::{KeyBound, KeyInput, KeyPart, KeyValue, TableName};
 use crate::session::codec::parts::{NamedKey, Part as _};
-use crate::storage::Storage;
 use crate::tablestore::{GetRange, Instance, ReadOptions, Watched};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use serde::Deserialize;
@@ -20,7 +19,7 @@ struct Place {
 }
 
 /// Answers a watcher.
-pub(super) async fn changed_rows<S: Storage>(instance: &Instance<S>, arguments: &Arguments) -> Result<JsValue> {
+pub(super) async fn changed_rows(instance: &Instance, arguments: &Arguments) -> Result<JsValue> {
     let table = arguments.table()?;
     let name = TableName::parse(&table)?;
     let place: Option<Place> = arguments.get("place")?;

@@ -411,6 +411,8 @@ fn squeeze(storage: IdbStorage) -> LocalFuture<bool> {
     })
 }
 
+crate::boxed_storage!(IdbStorage);
+
 /// The fence is the record of the log with the lowest key, below 0: its number. Its value is the note.
 impl FencedStorage for IdbStorage {
     async fn fence(&self) -> Result<Fence> {

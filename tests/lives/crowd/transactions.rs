@@ -5,7 +5,7 @@ use super::ask::{Lock, slot, tell};
 use super::history::{Entry, Failed, Slot, Taken, Told};
 use super::reads::name;
 use super::state::Expected;
-use super::world::{Disk, PARTITIONS};
+use super::world::PARTITIONS;
 use crate::store;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -63,7 +63,7 @@ impl Transaction {
 pub(super) struct Loading {
     number: u64,
     table: usize,
-    loader: Rc<Loader<Disk>>,
+    loader: Rc<Loader>,
     /// Rows may be taken from this partition on.
     next: usize,
     /// Requests that are on their way.

@@ -26,8 +26,6 @@ pub(crate) const INDEXED: std::ops::Range<usize> = 4..6;
 /// Another index over what the tables hold, which comes and goes.
 pub(crate) const PASSING: &str = "by_b_a";
 
-pub(crate) type Disk = Hooked<MemoryStorage, Rc<Weather>>;
-
 /// Lets others go first, at random; fails a part of the calls, of which some have taken effect.
 pub(crate) struct Weather {
     env: SimEnv,
@@ -215,10 +213,10 @@ pub(crate) struct World {
     pub(crate) env: SimEnv,
     pub(crate) memory: MemoryStorage,
     pub(crate) weather: Rc<Weather>,
-    pub(crate) instance: Rc<Instance<Disk>>,
+    pub(crate) instance: Rc<Instance>,
 }
 
-async fn open(env: &SimEnv, memory: &MemoryStorage, weather: &Rc<Weather>) -> Result<Rc<Instance<Disk>>> {
+async fn open(env: &SimEnv, memory: &MemoryStorage, weather: &Rc<Weather>) -> Result<Rc<Instance>> {
     let shape = Shape { partition_operations: 0, ..Shape::TINY };
     let clock = ClockMode::Injected;
     let (memtable_bytes, cache_bytes, reserve_bytes) = (5000, 4000, 700);

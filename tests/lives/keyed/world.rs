@@ -11,7 +11,7 @@ use tabstore::model::{
     DefinedColumn, IndexKind, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, TableName, Value, ValueRef, ValueType,
 };
 use tabstore::storage::faults::{Hooked, YieldOnce};
-use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::storage::{AnyStorage, MemoryStorage};
 use tabstore::tablestore::{
     ColumnChange, ColumnOp, CreateTable, GetRange, GetRow, IndexSpec, Instance, InstanceOptions, Outcome, PutCell,
     ReturnContent, RowWrite,
@@ -20,13 +20,11 @@ use tabstore::tablestore::{
 /// A row as it is found: its key, its cells.
 pub(crate) type Found = (Vec<Val>, Cells);
 
-pub(crate) type Yielding = Hooked<MemoryStorage, YieldOnce>;
-
 /// A store in a world whose tasks run in an order that a seed fixes, on a storage that lets others go first.
 pub(crate) struct World {
     pub(crate) env: SimEnv,
     memory: MemoryStorage,
-    pub(crate) instance: Rc<Instance<Yielding>>,
+    pub(crate) instance: Rc<Instance>,
 }
 
 /// The indexes that there may be: by an attribute, by attributes in one partition key, and by two.
@@ -47,7 +45,7 @@ pub(crate) fn specs() -> [IndexSpec; 3] {
 }
 
 /// Opens a store that is so small that a few rows fill several levels.
-pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {
+pub(crate) async fn open(env: &SimEnv, storage: impl Into<AnyStorage>) -> Result<Rc<Instance>> {
     let shape = Shape { block_bytes: 400, segment_bytes: 2000, ..Shape::TINY };
     let options = Options {
         memtable_bytes: 6000,
@@ -122,8 +120,8 @@ impl World {
 }
 
 /// All rows of a table or index, so many a page; of the rows of one partition key if there is a transaction.
-pub(crate) async fn scan<S: Storage>(
-    instance: &Instance<S>,
+pub(crate) async fn scan(
+    instance: &Instance,
     table: &str,
     transaction: Option<(&str, i64)>,
     limit: i64,

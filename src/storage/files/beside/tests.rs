@@ -8,7 +8,7 @@ use crate::env::sim::SimEnv;
 use crate::modules::Module;
 use crate::storage::contract::{self, Stores};
 use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment, YieldOnce};
-use crate::storage::{ManifestId, MemoryStorage};
+use crate::storage::{AnyStorage, ManifestId, MemoryStorage};
 use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -185,16 +185,14 @@ impl Origin {
 struct Handles(RefCell<BTreeMap<String, Logged>>);
 
 impl Stores for Handles {
-    type Storage = Logged;
-
-    async fn open(&self, name: &str) -> Result<Logged> {
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
         if let Some(storage) = self.0.borrow().get(name) {
-            return Ok(storage.clone());
+            return Ok(storage.clone().into());
         }
         let origin = Origin::new(1);
         let storage = origin.open_with(origin.device.folder()).await?;
         self.0.borrow_mut().insert(name.to_owned(), storage.clone());
-        Ok(storage)
+        Ok(storage.into())
     }
 }
 
@@ -203,12 +201,10 @@ impl Stores for Handles {
 struct Tabs(RefCell<BTreeMap<String, Origin>>);
 
 impl Stores for Tabs {
-    type Storage = Logged;
-
-    async fn open(&self, name: &str) -> Result<Logged> {
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
         let origin = self.0.borrow().get(name).map_or_else(|| Origin::new(1), Origin::image);
         self.0.borrow_mut().insert(name.to_owned(), origin.clone());
-        origin.open_with(origin.device.folder()).await
+        Ok(origin.open_with(origin.device.folder()).await?.into())
     }
 }
 
