@@ -6,6 +6,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { report } from "../../tests/report.mjs";
+
 const run = fileURLToPath(new URL("run.mjs", import.meta.url));
 const RUNS = [
   { name: "TabStore beside Azurite", words: [], shows: /Azurite ÷ TabStore[^]*a page of 1,000 entities +200 [^]*a range of 10 keys +200 /, leaves: ["azure.md", "azure.json"] },
@@ -24,6 +26,7 @@ for (const { name, words, shows, leaves } of RUNS) {
   const good = error === null && shows.test(text) && leaves.every((file) => existsSync(path.join(out, file)));
   if (good) passed += 1;
   else failed += 1;
+  report({ name, event: good ? "ok" : "failed", exec_time: (Date.now() - started) / 1000 });
   console.log(`${good ? "ok  " : "FAIL"}  ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)${good ? "" : `\n${text.replace(/^/gm, "      ")}`}`);
 }
 rmSync(out, { recursive: true, force: true });

@@ -6,6 +6,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { report } from "../../tests/report.mjs";
+
 const run = fileURLToPath(new URL("run.mjs", import.meta.url));
 const RUNS = [
   { name: "the comparison", words: ["--rows", "200", "--rounds", "1", "--only", "tabstore,idb,page,follower", "--hand-overs", "1"], shows: /range scan[^\n]*\n[^]*package, gzip[^]*two followers at once[^]*is frozen +1 /, leaves: ["table.md", "chart.svg"] },
@@ -30,6 +32,7 @@ async function one({ name, words, shows, leaves }) {
   const good = error === null && shows.test(text) && leaves.every((file) => existsSync(path.join(out, file)));
   if (good) passed += 1;
   else failed += 1;
+  report({ name, event: good ? "ok" : "failed", exec_time: (Date.now() - started) / 1000 });
   console.log(`${good ? "ok  " : "FAIL"}  ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)${good ? "" : `\n${text.replace(/^/gm, "      ")}`}`);
 }
 

@@ -6,6 +6,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { report } from "../../tests/report.mjs";
+
 const run = fileURLToPath(new URL("run.mjs", import.meta.url));
 const out = mkdtempSync(path.join(os.tmpdir(), "tabstore-smoke-"));
 let good = false;
@@ -17,5 +19,6 @@ try {
   console.log(error.message);
 }
 rmSync(out, { recursive: true, force: true });
+report({ name: "storage in files beside node:sqlite", event: good ? "ok" : "failed", exec_time: 0 });
 console.log(`${good ? "ok  " : "FAIL"}  storage in files beside node:sqlite\n${good ? 1 : 0} passed, ${good ? 0 : 1} failed`);
 process.exit(good ? 0 : 1);

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 
+import { RUNNER } from "../../tests/report.mjs";
+
 const here = fileURLToPath(new URL(".", import.meta.url));
 const out = path.join(here, "../node_modules/.cache/tabstore-test");
 const wanted = process.argv.slice(2);
@@ -29,5 +31,5 @@ await build({
   logLevel: "warning",
 });
 const files = tests.map((name) => path.join(out, name.replace(/\.ts$/, ".mjs")));
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...files], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", ...RUNNER, ...files], { stdio: "inherit" });
 process.exit(status ?? 1);

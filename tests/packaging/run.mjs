@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
+import { report } from "../report.mjs";
 import { APPS, WRONG_ENTRY } from "./apps.mjs";
 import { edits, REACT } from "./strict-mode.mjs";
 import { EXTRAS, EXTRAS_EXPECTED, MAIN, readmeExample } from "./programs.mjs";
@@ -148,9 +149,11 @@ async function test(name, body) {
   try {
     await body();
     passed += 1;
+    report({ name, event: "ok", exec_time: (performance.now() - started) / 1000 });
     console.log(`ok    ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   } catch (error) {
     failed += 1;
+    report({ name, event: "failed", exec_time: (performance.now() - started) / 1000 });
     console.log(`FAIL  ${name}\n${String(error?.stack ?? error).replace(/^/gm, "      ")}`);
   }
 }

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 import { build } from "vite";
 
+import { RUNNER } from "../../tests/report.mjs";
+
 const here = fileURLToPath(new URL(".", import.meta.url));
 const outDir = path.join(here, "../node_modules/.cache/test");
 const examples = path.join(here, "../../examples");
@@ -25,5 +27,5 @@ await build({
   },
 });
 const built = readdirSync(outDir).filter((name) => name.endsWith(".test.mjs")).map((name) => path.join(outDir, name));
-const { status } = spawnSync(process.execPath, ["--test", ...built], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, [...RUNNER, ...built], { stdio: "inherit" });
 process.exit(status ?? 1);

@@ -2,6 +2,7 @@
 //!
 //! Each works on a fresh machine that has the Rust toolchain, Node and apt. It installs missing programs and says so.
 
+mod budget;
 mod build;
 mod conformance;
 mod contract;
@@ -9,7 +10,7 @@ mod modules;
 mod mutants;
 mod native;
 mod order;
-mod outcome;
+mod report;
 mod run;
 mod serve;
 mod short_names;
@@ -25,7 +26,10 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   build            build the wasm engine and the npm package (pkg/dist)
-  test [SUITE]...  run all tests, or some: checks native wasm size package console packaging e2e
+  test [SUITE]...  what has to hold before a change is taken, or some suites of it: checks native wasm size package console
+                   packaging e2e; --keep-times keeps the suites' times in xtask/times.txt
+  test fast        the loop after an edit: format, lints, native tests with a third of the lives, the package in Node
+  test full        everything: all engines, full products, repeats, more seeds, doctests, benches
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
   conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
@@ -81,6 +85,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
             "--release" => request.profile = build::Profile::Release,
             "--dev" => request.profile = build::Profile::Dev,
             "--modules" => request.modules = true,
+            "--keep-times" if request.command == "test" => request.rest.push(argument),
             "--offline" => tools::set_offline(),
             "--port" => {
                 let port = arguments.next().unwrap_or_default();

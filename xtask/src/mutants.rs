@@ -55,7 +55,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     words.extend(["--", "--lib", "--test", "behaviour", "--test", "lives", "--"]);
     SKIPPED.iter().for_each(|test| words.extend(["--skip", test]));
     let mut mutants = command("cargo", &words);
-    mutants.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0").env("TABSTORE_FEW", "1");
+    mutants.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0").env("TABSTORE_SHARE", "10");
     let status = mutants.status()?;
     if !status.code().is_some_and(|code| COMPLETE.contains(&code)) {
         return Err(Failure::new(format!("cargo-mutants did not come to its end ({status})")));

@@ -85,8 +85,9 @@ pub fn output(mut command: Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs `command` and shows each line of its output to `watch` while it goes to ours. Returns whether it succeeded.
-pub fn watched(mut command: Command, mut watch: impl FnMut(&str)) -> Result<bool, Failure> {
+/// Runs `command` and shows each line of its output to `watch`, which says whether it goes to ours. Returns whether the command
+/// succeeded.
+pub fn watched(mut command: Command, mut watch: impl FnMut(&str) -> bool) -> Result<bool, Failure> {
     let name = name(&command);
     let started = Instant::now();
     let mut child = command
@@ -98,8 +99,9 @@ pub fn watched(mut command: Command, mut watch: impl FnMut(&str)) -> Result<bool
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line)? > 0 {
             let text = String::from_utf8_lossy(&line);
-            print!("{text}");
-            watch(text.trim_end());
+            if watch(text.trim_end()) {
+                print!("{text}");
+            }
             line.clear();
         }
     }

@@ -1,10 +1,11 @@
-//! `cargo xtask test`: all tests, and one line at the end.
+//! `cargo xtask test`: the tests of a tier, and one line at the end. CONTRIBUTING says what each tier has.
 
+use crate::budget;
 use crate::build::{self, Profile};
 use crate::conformance;
 use crate::native;
-use crate::outcome::{Count, Outcome};
-use crate::run::{Failure, command, command_in, root, say, target, watched};
+use crate::report::{self, Event, Outcome, Test};
+use crate::run::{Failure, command, command_in, output, root, say, target, watched};
 use crate::size;
 use crate::tools;
 use std::fs;
@@ -12,91 +13,188 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// The suites in their order: the fastest come first.
-const SUITES: [&str; 8] = ["checks", "native", "wasm", "size", "package", "console", "packaging", "e2e"];
+/// The suites in their order: the fastest come first. The last two are of the full tier only.
+const SUITES: [&str; 10] =
+    ["checks", "native", "wasm", "size", "package", "console", "packaging", "e2e", "doctests", "benches"];
 
-/// Runs the suites named in `only`, or all.
-pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
-    if let Some(unknown) = only.iter().find(|name| !SUITES.contains(&name.as_str())) {
-        return Err(Failure::new(format!("no suite is called {unknown:?}; there are {}", SUITES.join(", "))));
-    }
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
-    let started = Instant::now();
-    let mut report: Vec<(&str, Outcome)> = Vec::new();
-    let mut built = None;
+/// How much is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    /// The loop after an edit.
+    Fast,
+    /// What has to hold before a change is taken.
+    Gate,
+    /// Everything.
+    Full,
+}
 
-    for suite in SUITES.into_iter().filter(|name| wanted(name)) {
-        if matches!(suite, "size" | "package" | "console" | "packaging" | "e2e") && built.is_none() {
-            // If the package does not build, these suites fail. The others have run already.
-            let result =
-                if wanted("console") || wanted("e2e") { build::console(profile) } else { build::package(profile) };
-            if let Err(failure) = &result {
-                println!("error: {failure}");
-            }
-            built = Some(result.is_ok());
+impl Tier {
+    /// Its name, for the test programs.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Gate => "gate",
+            Self::Full => "full",
         }
-        let outcome = match suite {
-            "checks" => checks(),
-            "native" => native(),
-            "wasm" => wasm(),
-            _ if built == Some(false) => Ok(Outcome::FAILURE),
-            "size" => Ok(one(size::check())),
-            "package" => npm("pkg"),
-            "console" => npm("www"),
-            "packaging" => npm("tests/packaging"),
-            _ => end_to_end().and_then(|mut outcome| {
-                // With very few rows, to see that the benchmarks still run.
-                outcome += npm("benches/browser")?;
-                // Both use files and packages of that one.
-                outcome += npm("benches/node")?;
-                outcome += npm("benches/azure")?;
-                Ok(outcome)
-            }),
-        };
-        report.push((
-            suite,
-            outcome.unwrap_or_else(|failure| {
-                println!("error: {failure}");
-                Outcome::FAILURE
-            }),
-        ));
     }
 
-    println!("\n{:.0} s in all", started.elapsed().as_secs_f32());
-    let mut total = Outcome::default();
-    for (suite, outcome) in report {
-        let name = match suite {
-            "checks" => "format, lints, documentation, statements",
-            "package" => "npm package",
-            "packaging" => "packaging",
-            "e2e" => "end-to-end",
-            other => other,
+    fn suites(self) -> Vec<&'static str> {
+        SUITES
+            .into_iter()
+            .filter(|suite| match self {
+                Self::Fast => matches!(*suite, "checks" | "native" | "package"),
+                Self::Gate => !matches!(*suite, "doctests" | "benches"),
+                Self::Full => true,
+            })
+            .collect()
+    }
+}
+
+/// Runs the tests that `words` name: a tier (the gate, if none is named), and suites (those of the tier, if none is named).
+pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
+    let mut tier = Tier::Gate;
+    let (mut only, mut keep) = (Vec::new(), false);
+    for word in words {
+        match word.as_str() {
+            "fast" => tier = Tier::Fast,
+            "full" => tier = Tier::Full,
+            "--keep-times" => keep = true,
+            suite if SUITES.contains(&suite) => only.push(suite),
+            other => {
+                let suites = SUITES.join(", ");
+                return Err(Failure::new(format!(
+                    "no suite is called {other:?}; there are {suites}, and the tiers fast and full"
+                )));
+            }
+        }
+    }
+    let suites =
+        if only.is_empty() { tier.suites() } else { SUITES.into_iter().filter(|name| only.contains(name)).collect() };
+    // The modules of an optimised build are made for the full speed of pages. An edit is tested sooner without.
+    let profile = if tier == Tier::Fast { Profile::Dev } else { profile };
+    let started = Instant::now();
+    let mut done: Vec<(String, Outcome, f64)> = Vec::new();
+    let mut built = None;
+    for suite in &suites {
+        let began = Instant::now();
+        if matches!(*suite, "size" | "package" | "console" | "packaging" | "e2e" | "benches") && built.is_none() {
+            // If the package does not build, these suites fail. The others have run already.
+            let result = if suites.iter().any(|one| matches!(*one, "console" | "e2e")) {
+                build::console(profile)
+            } else {
+                build::package(profile)
+            };
+            built = Some(result.is_ok());
+            done.push(("build".to_owned(), check("build", result), began.elapsed().as_secs_f64()));
+        }
+        let began = Instant::now();
+        let outcome = match *suite {
+            "checks" => checks(tier),
+            "native" => native(tier),
+            "wasm" => wasm(tier),
+            "doctests" => doctests(),
+            _ if built == Some(false) => Ok(Outcome::of(suite, false)),
+            "size" => Ok(check("the size of the package", size::check())),
+            "package" => npm("pkg", tier),
+            "console" => npm("www", tier),
+            "packaging" => npm("tests/packaging", tier),
+            "e2e" => end_to_end(tier),
+            // With very few rows, to see that the benchmarks still run. All use files and packages of the first one.
+            _ => ["benches/browser", "benches/node", "benches/azure"].into_iter().try_fold(
+                Outcome::default(),
+                |mut sum, folder| {
+                    sum += npm(folder, tier)?;
+                    Ok(sum)
+                },
+            ),
         };
-        println!("{name}: {outcome}");
-        outcome.names.iter().for_each(|failed| println!("    failed: {failed}"));
-        total += outcome;
+        let outcome = outcome.unwrap_or_else(|failure| {
+            println!("error: {failure}");
+            Outcome::of(suite, false)
+        });
+        done.push(((*suite).to_owned(), outcome, began.elapsed().as_secs_f64()));
+    }
+    let is_whole_gate = tier == Tier::Gate && only.is_empty();
+    tell(tier, &done, started.elapsed().as_secs_f64(), is_whole_gate, keep)
+}
+
+/// Prints what became of the suites. Fails if a test failed.
+fn tell(
+    tier: Tier,
+    done: &[(String, Outcome, f64)],
+    seconds: f64,
+    is_whole_gate: bool,
+    keep: bool,
+) -> Result<(), Failure> {
+    let mut total = Outcome::default();
+    for (name, outcome, seconds) in done {
+        println!("\n{name}: {outcome}, {seconds:.0} s");
+        for Test { name, seconds, .. } in outcome.slowest().iter().filter(|test| test.seconds >= 1.0) {
+            println!("    {seconds:6.1} s  {name}");
+        }
+        total += outcome.clone();
+    }
+    let of = |event| total.tests.iter().filter(move |test| test.event == event);
+    if tier == Tier::Full {
+        of(Event::Skipped).for_each(|test| println!("skipped: {}", test.name));
+    }
+    of(Event::Failed).for_each(|test| println!("failed: {}", test.name));
+    let times: Vec<(String, f64)> = done.iter().map(|(name, _, seconds)| (name.clone(), *seconds)).collect();
+    if keep {
+        budget::keep(&times)?;
+    }
+    if is_whole_gate {
+        println!("{}", budget::verdict(seconds, &times));
+    } else {
+        println!("{seconds:.0} s in all");
     }
     println!("{total}");
-    if total.failed == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
+    if total.count(Event::Failed) == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
 }
 
 /// A check that counts as one test.
-fn one(result: Result<(), Failure>) -> Outcome {
+fn check(name: &str, result: Result<(), Failure>) -> Outcome {
     if let Err(failure) = &result {
         println!("error: {failure}");
     }
-    Outcome::of(result.is_ok())
+    Outcome::of(name, result.is_ok())
 }
 
-/// Runs one test program.
-fn counted(command: Command) -> Result<Outcome, Failure> {
-    let mut count = Count::default();
-    let success = watched(command, |line| count.line(line))?;
-    Ok(count.outcome(success))
+/// Runs a test program in JavaScript, which reports in a file.
+fn reported(name: &str, mut command: Command, tier: Tier) -> Result<Outcome, Failure> {
+    let file = report::file(name)?;
+    command.env("TEST_REPORT", &file).env("TEST_TIER", tier.name());
+    let success = watched(command, |_| true)?;
+    let mut outcome = Outcome::default();
+    outcome.add(name, fs::read_to_string(&file)?.lines().filter_map(report::test).collect(), success);
+    Ok(outcome)
+}
+
+/// Runs test programs of Cargo, whose lines of JSON are their reports. Only failures are printed.
+fn cargo_tests(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Outcome, Failure> {
+    let host = output(command("rustc", &["--print", "host-tuple"]))?.trim().replace('-', "_").to_uppercase();
+    let format = ["--", "-Zunstable-options", "--format=json", "--report-time"];
+    let mut command = command("cargo", &[&["test", "--quiet", "--no-fail-fast"], arguments, &format].concat());
+    // The form of the reports is not stable yet. The compiler must not see this variable: it would build all anew.
+    command.env(format!("CARGO_TARGET_{host}_RUNNER"), "env RUSTC_BOOTSTRAP=1").envs(environment.iter().copied());
+    let mut tests = Vec::new();
+    let success = watched(command, |line| {
+        let Some(test) = report::test(line) else { return !line.starts_with('{') };
+        if test.event == Event::Failed {
+            println!("FAIL  {}\n{}", test.name, test.output);
+        }
+        tests.push(test);
+        false
+    })?;
+    let mut outcome = Outcome::default();
+    let lines: Vec<String> = tests.iter().map(Test::line).collect();
+    fs::write(report::file(name)?, lines.join("\n"))?;
+    outcome.add(name, tests, success);
+    Ok(outcome)
 }
 
 /// Format, lints, documentation and the table of statements. Each counts as one test.
-fn checks() -> Result<Outcome, Failure> {
+fn checks(tier: Tier) -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
     let deny: &[&str] = &["--", "-D", "warnings"];
@@ -107,31 +205,50 @@ fn checks() -> Result<Outcome, Failure> {
         ("Checking the documentation", vec!["doc", "--quiet", "--package", "tabstore", "--no-deps"]),
     ];
     let mut outcome = Outcome::default();
-    for (what, arguments) in steps {
+    // After an edit the first two find nearly all that the others do.
+    for (what, arguments) in steps.into_iter().take(if tier == Tier::Fast { 2 } else { usize::MAX }) {
         say(what);
         let mut command = command("cargo", &arguments);
         // Links from a module to its private parts are for readers of the source.
         command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
-        let success = watched(command, |_| ())?;
-        outcome += Outcome::of(success);
+        outcome += Outcome::of(what, watched(command, |_| true)?);
     }
-    say("Linting the native benchmarks");
-    let success = watched(native::lint(), |_| ())?;
-    outcome += Outcome::of(success);
+    if tier != Tier::Fast {
+        say("Linting the native benchmarks");
+        outcome += Outcome::of("lints of the native benchmarks", watched(native::lint(), |_| true)?);
+    }
     say("Checking that every statement has its tests");
-    outcome += one(conformance::check());
+    outcome += check("every statement has its tests", conformance::check());
     Ok(outcome)
 }
 
-/// The Rust tests on this machine.
-fn native() -> Result<Outcome, Failure> {
+/// The Rust tests on this machine. The tests of the build's own tools come apart: so they share the parts with the tools.
+fn native(tier: Tier) -> Result<Outcome, Failure> {
     say("Running the native tests");
-    counted(command("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"]))
+    let targets = ["--package", "tabstore", "--package", "xtask", "--lib", "--bins", "--tests"];
+    let lives: &[(&str, &str)] = match tier {
+        Tier::Fast => &[("TABSTORE_SHARE", "3")],
+        Tier::Gate => &[],
+        Tier::Full => &[("TABSTORE_TIMES", "3")],
+    };
+    let mut outcome = cargo_tests("native", &targets, lives)?;
+    if tier != Tier::Fast {
+        outcome += cargo_tests("native-split", &["--package", "xtask-wasm", "--bin", "tabstore-split"], &[])?;
+    }
+    Ok(outcome)
+}
+
+/// The examples in the documentation of the code.
+fn doctests() -> Result<Outcome, Failure> {
+    say("Compiling the examples in the documentation of the code");
+    let command = command("cargo", &["test", "--quiet", "--package", "tabstore", "--doc"]);
+    Ok(Outcome::of("examples in the documentation of the code", watched(command, |_| true)?))
 }
 
 /// A browser with its driver, as wasm-bindgen's test runner takes them.
 struct Driven {
     name: &'static str,
+    is_first: bool,
     /// The environment variable that names the driver.
     variable: &'static str,
     driver: PathBuf,
@@ -140,13 +257,14 @@ struct Driven {
 
 /// The Rust tests in browsers, in a page and in a worker: on each of Chromium's two backends of IndexedDB, and in WebKit. The
 /// driver of Firefox is in no package of Debian or npm; the end-to-end tests run there without it.
-fn wasm() -> Result<Outcome, Failure> {
+fn wasm(tier: Tier) -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let (chromium, others) = (tools::browser()?, tools::other_browsers()?);
     let runner = tools::wasm_tool("wasm-test-runner")?;
     let display = tools::Display::start()?;
-    let with_backend = |name, features| Driven {
+    let with_backend = |name, features: &str| Driven {
         name,
+        is_first: features.is_empty(),
         variable: "CHROMEDRIVER",
         driver: chromium.driver.clone(),
         capabilities: chromium_options(&chromium.chromium, features),
@@ -156,6 +274,7 @@ fn wasm() -> Result<Outcome, Failure> {
         with_backend("Chromium, IndexedDB on SQLite", "IdbSqliteBackingStore,IdbSqliteOnDiskRollout"),
         Driven {
             name: "WebKit",
+            is_first: false,
             variable: "SAFARIDRIVER",
             driver: others.webkit_driver,
             capabilities: format!(
@@ -165,15 +284,17 @@ fn wasm() -> Result<Outcome, Failure> {
         },
     ];
     let test = ["test", "--quiet", "--package", "tabstore", "--test", "browser", "--target", "wasm32-unknown-unknown"];
-    let capabilities = target().join("xtask/webdriver.json");
-    fs::create_dir_all(target().join("xtask"))?;
     let mut outcome = Outcome::default();
     for browser in browsers {
-        fs::write(&capabilities, browser.capabilities)?;
-        for (place, variable) in
-            [("a page", "WASM_BINDGEN_USE_BROWSER"), ("a worker", "WASM_BINDGEN_USE_DEDICATED_WORKER")]
-        {
-            say(format_args!("Running the wasm tests in {place} ({})", browser.name));
+        let places = [("a page", "WASM_BINDGEN_USE_BROWSER"), ("a worker", "WASM_BINDGEN_USE_DEDICATED_WORKER")];
+        // At the gate both places in Chromium, with its default backend; a worker, where the engine runs, in the others.
+        let places = if tier == Tier::Full || browser.is_first { &places[..] } else { &places[1..] };
+        for (place, variable) in places {
+            let what = format!("{}, {place}", browser.name);
+            say(format_args!("Running the wasm tests ({what})"));
+            let capabilities = target().join("xtask/webdriver.json");
+            fs::create_dir_all(target().join("xtask"))?;
+            fs::write(&capabilities, &browser.capabilities)?;
             let mut command = command("cargo", &test);
             command
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner)
@@ -185,10 +306,28 @@ fn wasm() -> Result<Outcome, Failure> {
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "180")
                 .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "120")
                 .env(variable, "1");
-            outcome += counted(command)?;
+            let mut tests = Vec::new();
+            let success = watched(command, |line| {
+                tests.extend(wasm_test(&what, line));
+                wasm_test(&what, line).is_none_or(|test| test.event == Event::Failed)
+            })?;
+            let lines: Vec<String> = tests.iter().map(Test::line).collect();
+            fs::write(report::file(&format!("wasm {what}"))?, lines.join("\n"))?;
+            outcome.add(&what, tests, success);
         }
     }
     Ok(outcome)
+}
+
+/// The test that a line of wasm-bindgen's runner tells of: `test a::b ... ok`. It tells no times.
+fn wasm_test(place: &str, line: &str) -> Option<Test> {
+    let (name, end) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let event = match end {
+        "ok" => Event::Passed,
+        "FAIL" => Event::Failed,
+        _ => Event::Skipped,
+    };
+    Some(Test { name: format!("{place}: {name}"), event, seconds: 0.0, output: String::new() })
 }
 
 /// The browser options for chromedriver.
@@ -213,25 +352,26 @@ fn chromium_options(program: &Path, features: &str) -> String {
 }
 
 /// The tests of an npm project.
-fn npm(folder: &str) -> Result<Outcome, Failure> {
+fn npm(folder: &str, tier: Tier) -> Result<Outcome, Failure> {
     tools::npm_packages(folder)?;
     let browser = tools::browser()?;
     say(format_args!("Running the tests of {folder}/"));
     let mut command = command_in(&root().join(folder), "npm", &["test", "--silent"]);
     command.env("CHROME", browser.chromium);
-    counted(command)
+    reported(folder, command, tier)
 }
 
-/// The end-to-end tests, in all engines.
-fn end_to_end() -> Result<Outcome, Failure> {
+/// The end-to-end tests. The full tier runs all of them in all engines.
+fn end_to_end(tier: Tier) -> Result<Outcome, Failure> {
     tools::npm_packages("tests/e2e")?;
     let (chromium, others) = (tools::browser()?, tools::other_browsers()?);
     say("Running the tests of tests/e2e/");
-    let mut command = command_in(&root().join("tests/e2e"), "npm", &["test", "--silent"]);
+    let all: &[&str] = if tier == Tier::Full { &["--", "--engine", "all"] } else { &[] };
+    let mut command = command_in(&root().join("tests/e2e"), "npm", &[&["test", "--silent"], all].concat());
     command
         .env("CHROME", chromium.chromium)
         .env("FIREFOX", others.firefox)
         .env("MINIBROWSER", others.webkit)
         .env("WEBKITWEBDRIVER", others.webkit_driver);
-    counted(command)
+    reported("tests/e2e", command, tier)
 }

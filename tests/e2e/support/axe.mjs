@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
+import { tier } from "../../report.mjs";
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** What axe finds in the page as it is shown now: a line for each fault. */
@@ -14,10 +16,14 @@ async function faultsOf(page, name) {
   return violations.map(({ id, nodes }) => `${name}: ${id} at ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
 }
 
-/** What axe finds in the light page and in the dark one. `shown` is called with each, when it stands still. */
+/**
+ * What axe finds in the light page and in the dark one; at the gate in the light one if the page is wide, and else in the dark one.
+ * `shown` is called with each, when it stands still.
+ */
 export async function faults(page, name, shown = () => {}) {
   const found = [];
-  for (const colorScheme of ["light", "dark"]) {
+  const schemes = tier === "full" ? ["light", "dark"] : [page.viewportSize().width > 600 ? "light" : "dark"];
+  for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
     found.push(...(await faultsOf(page, `${name}, ${colorScheme}`)));

@@ -1,4 +1,5 @@
-// Browsers: driven, or started bare to be killed. Each test has a profile of its own.
+// Browsers: driven, or started bare to be killed. Tests of a lane share a driven browser and its profile, in which each has origins of
+// its own: its server has a port that no other test had.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, openSync, rmSync } from "node:fs";
@@ -19,12 +20,12 @@ export function newProfile(t) {
 }
 
 /**
- * A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back.
- * `args` are more of the browser's. `room` is the space of each origin, where that is known from the start; see `openLimited`.
+ * A driven browser; its pages are closed after the test. It is one of its own for a test that asks so, or gives a `profile`, which
+ * can come back, more `args`, or `room`: the space of each origin, where that is known from the start; see `openLimited`.
  */
-export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null, args, room } = {}) {
-  const own = profile !== undefined || room !== undefined || engine.share === undefined;
-  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport, args, room }) : await engine.share({ viewport });
+export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null, args = [], room, own = false } = {}) {
+  const isOwn = own || profile !== undefined || args.length > 0 || (room !== undefined && engine.limit === undefined);
+  const context = isOwn ? await engine.start(profile ?? newProfile(t), { backend, viewport, args, room }) : await engine.share({ backend, viewport });
   t.after(() => context.close());
   return context;
 }

@@ -23,8 +23,8 @@
 // - serviceEnds: the end of a service worker that is idle, or by `endServiceWorkers`
 // - node: a test that runs in Node is run with one engine only
 //
-// `start` gives a driven browser: as much of a Playwright context as the tests use. `share` gives such a context of a browser
-// that tests share, and `reset` ends that browser. `insecure` gives an origin for a server that makes no secure context, and the
+// `start` gives a driven browser: as much of a Playwright context as the tests use. `share` gives a part of a browser that tests
+// share, and `reset` ends the browsers that are shared. `insecure` gives an origin for a server that makes no secure context, and the
 // arguments of a browser that finds it. `bare` is the command of a browser without a driver. `isNotice` says of an
 // uncaught error that it is none.
 

@@ -1,21 +1,55 @@
-// Registers tests, runs them one after the other, and says what became of them.
+// Registers tests, and runs one.
 
 import { performance } from "node:perf_hooks";
 
+import { tier } from "../../report.mjs";
 import { engine } from "./engine.mjs";
 
-const tests = [];
+/** The registered tests, and the file that registers now. */
+export const all = { tests: [], file: undefined };
 
-/** How often a test does again what it repeats; in a long run as often as that is told. */
-export const times = (usual) => Number(process.env.E2E_TIMES ?? usual);
+/**
+ * How often a test does again what it repeats: `usual` times where everything runs, `few` times at the gate, and in a long run as
+ * often as that is told.
+ */
+export const times = (usual, few = Math.ceil(usual / 2)) => Number(process.env.E2E_TIMES ?? (tier === "full" ? usual : few));
+
+/** The cases of a product of choices: `[[a, x], [a, y], ...]`. */
+const product = (choices) => choices.reduce((before, more) => before.flatMap((one) => more.map((choice) => [...one, choice])), [[]]);
+
+/** Of a product, so many cases that each thing of `covered(case)` is in one of them. Where everything runs, all. */
+function covering(choices, covered) {
+  const cases = product(choices.map((choice) => [...choice]));
+  if (tier === "full") return cases;
+  const left = new Set(cases.flatMap(covered));
+  const taken = new Set();
+  while (left.size > 0) {
+    const news = (one) => covered(one).filter((thing) => left.has(thing)).length;
+    const best = cases.reduce((a, b) => (news(b) > news(a) ? b : a));
+    taken.add(best);
+    for (const thing of covered(best)) left.delete(thing);
+  }
+  return cases.filter((one) => taken.has(one));
+}
+
+const named = (one) => one.map((choice, at) => `${at}: ${JSON.stringify(choice)}`);
+
+/** The cases of a product. At the gate so many that any two choices of different kinds come together once. */
+export const pairs = (...choices) => covering(choices, (one) => named(one).flatMap((a, at, all) => all.slice(at + 1).map((b) => `${a}, ${b}`)));
+
+/** The cases of a product whose tests take long. At the gate so many that each choice is in one of them. */
+export const singles = (...choices) => covering(choices, named);
 
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
  * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that
- * `repeats` something does it `times(n)`; long runs have only such tests.
+ * `repeats` something does it `times(n)`; long runs have only such tests. One that is `alone` freezes, kills or measures: nothing
+ * else runs meanwhile. One that is of `full` does not run at the gate.
  */
-export function test(name, body, { seconds = 60, needs = [], repeats = false } = {}) {
-  tests.push({ name, body, seconds, repeats, lacks: needs.find((one) => one in engine.lacks) });
+export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false, full = false } = {}) {
+  if (full && tier !== "full") return;
+  if (process.env.E2E_TIMES !== undefined && !repeats) return;
+  all.tests.push({ name, body, file: all.file, limit: seconds, alone, lacks: needs.find((one) => one in engine.lacks) });
 }
 
 /**
@@ -42,10 +76,10 @@ export async function scoped(body) {
   return { value, failure, notes };
 }
 
-const runOne = ({ body, seconds }) => scoped(async (context) => {
+const runOne = ({ body, limit }) => scoped(async (context) => {
   let timer;
   const tooLate = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
+    timer = setTimeout(() => reject(new Error(`not done after ${limit} s`)), limit * 1000);
   });
   try {
     await Promise.race([body(context), tooLate]);
@@ -54,34 +88,13 @@ const runOne = ({ body, seconds }) => scoped(async (context) => {
   }
 });
 
-/** Runs the tests whose name contains one of `wanted`, or all. Gives whether all passed. */
-export async function runAll(wanted) {
-  const lower = wanted.map((word) => word.toLowerCase());
-  const chosen = tests.filter(({ repeats }) => repeats || process.env.E2E_TIMES === undefined).filter(({ name }) => lower.length === 0 || lower.some((word) => name.toLowerCase().includes(word)));
-  let passed = 0;
-  let failed = 0;
-  let skipped = 0;
-  const start = performance.now();
-  for (const one of chosen) {
-    if (one.lacks !== undefined) {
-      skipped += 1;
-      console.log(`skip  ${one.name}: ${engine.lacks[one.lacks]}`);
-      continue;
-    }
-    const started = performance.now();
-    const { failure, notes } = await runOne(one);
-    const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
-    if (failure === undefined) {
-      passed += 1;
-      console.log(`ok    ${one.name} (${took})`);
-    } else {
-      failed += 1;
-      await engine.reset?.();
-      console.log(`FAIL  ${one.name} (${took})\n${String(failure?.stack ?? failure).replace(/^/gm, "      ")}`);
-    }
-    for (const note of notes) console.log(`      ${note}`);
-  }
-  console.log(`${engine.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`);
-  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-  return failed === 0 && passed > 0;
+/** Runs a test, and gives what became of it: see `Lane.run`. */
+export async function run(one) {
+  if (one.lacks !== undefined) return { outcome: "ignored", seconds: 0, said: [engine.lacks[one.lacks]] };
+  const started = performance.now();
+  const { failure, notes } = await runOne(one);
+  const seconds = (performance.now() - started) / 1000;
+  if (failure === undefined) return { outcome: "ok", seconds, said: notes };
+  await engine.reset?.();
+  return { outcome: "failed", seconds, said: [...String(failure?.stack ?? failure).split("\n"), ...notes] };
 }

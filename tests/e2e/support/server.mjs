@@ -47,6 +47,18 @@ export function built(folder, prefix) {
   }
 }
 
+const ports = new Set();
+
+/** Listens on a port that nothing here has listened on before: a browser still has the data of the old origin. */
+async function listenApart(server) {
+  for (;;) {
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address();
+    if (!ports.has(port)) return ports.add(port);
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
 /**
  * Serves files, given by path, with `extra` headers; more can be put into `files`. `listen(path, take)` hands the JSON bodies of
  * posts to `path` to `take`. `asked` has the paths of all requests; those in `failing` are answered with 503.
@@ -89,7 +101,7 @@ export async function serve(given, extra = {}) {
     const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*", ...extra };
     response.writeHead(200, headers).end(before === "" ? body : before + String(body ?? ""));
   });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await listenApart(server);
   return {
     origin: `http://127.0.0.1:${server.address().port}`,
     files,

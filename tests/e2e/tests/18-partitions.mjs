@@ -100,4 +100,4 @@ test("P1, P2: a table splits while it is written and read; no request fails or w
   assert.equal(kept.length, before.size, "partitions are as they were, or split further");
   assert.deepEqual([seen.partitions[0].lowerBound, seen.partitions.at(-1).upperBound], [null, null]);
   for (let n = 1; n < seen.partitions.length; n++) assert.equal(seen.partitions[n].lowerBound, seen.partitions[n - 1].upperBound);
-});
+}, { alone: true });

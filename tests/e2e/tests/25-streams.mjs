@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { singles, test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
@@ -77,56 +77,54 @@ const live = async (tab) => {
   })();
 };
 
-for (const [way, prepare] of WAYS) {
-  for (const ends of ["closes", "crashes"]) {
-    test(`ST2: live readers in other tabs get each change once while the leader ${ends} again and again (${way})`, async (t) => {
-      const { context, server, one, two } = await tabs(t, { prepare });
-      const pages = [one, two, await openPage(t, context, server)];
-      await pages[2].evaluate(open, { name: "shared", options: {} });
-      await one.evaluate(() => db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } }));
-      // The one that never leads until the end reads all.
-      const last = pages[2];
-      for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(live, tab);
-      await one.evaluate(async () => {
-        for (let n = 0; n < 50; n++) await db.putRow({ tableName: "t", primaryKey: { k: "one", n } });
-        await db.flush();
-      });
-      const end = async (page) => {
-        if (ends === "closes") await page.close();
-        else await engine.crash(context, page);
-      };
-      await end(one);
-      await led([two, last]);
-      await new Promise((resolve) => setTimeout(resolve, 700));
-      const done = await two.evaluate(async () => {
-        stopped = true;
-        await writing;
-        return { errors, rows, counted };
-      });
-      assert.deepEqual(done.errors, []);
-      await end(two);
-      await led([last]);
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      const found = await last.evaluate(async () => {
-        stopped = true;
-        await writing;
-        const stored = [];
-        for await (const row of db.scan({ tableName: "t" })) stored.push([row.primaryKey.k, row.primaryKey.n, row.get("v")]);
-        const count = stored.find(([k]) => k === "count")[2];
-        // It comes by itself.
-        while (seen.filter(([, k]) => k === "count").length < count) await new Promise((resolve) => setTimeout(resolve, 10));
-        await enough();
-        return { errors, seen, stored, rows, counted };
-      });
-      assert.deepEqual(found.errors, []);
-      const counts = found.seen.filter(([, k]) => k === "count").map(([, , , v]) => v);
-      assert.deepEqual(counts, Array.from({ length: counts.length }, (_, i) => i + 1), "each increment once, in order");
-      assert.equal(counts.length, done.counted + found.counted);
-      const puts = found.seen.filter(([type]) => type === "PUT").map(([, k, n]) => `${k}/${n}`);
-      assert.equal(new Set(puts).size, puts.length, "no put comes twice");
-      assert.deepEqual(puts.toSorted(), found.stored.filter(([k]) => k !== "count").map(([k, n]) => `${k}/${n}`).toSorted());
-      assert.ok(found.rows > 20 && done.rows > 20, `${found.rows} and ${done.rows} rows`);
-      t.note(`${puts.length} puts and ${counts.length} increments`);
-    }, { needs: ends === "crashes" ? ["crash"] : [] });
-  }
+for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+  test(`ST2: live readers in other tabs get each change once while the leader ${ends} again and again (${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { prepare });
+    const pages = [one, two, await openPage(t, context, server)];
+    await pages[2].evaluate(open, { name: "shared", options: {} });
+    await one.evaluate(() => db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } }));
+    // The one that never leads until the end reads all.
+    const last = pages[2];
+    for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(live, tab);
+    await one.evaluate(async () => {
+      for (let n = 0; n < 50; n++) await db.putRow({ tableName: "t", primaryKey: { k: "one", n } });
+      await db.flush();
+    });
+    const end = async (page) => {
+      if (ends === "closes") await page.close();
+      else await engine.crash(context, page);
+    };
+    await end(one);
+    await led([two, last]);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const done = await two.evaluate(async () => {
+      stopped = true;
+      await writing;
+      return { errors, rows, counted };
+    });
+    assert.deepEqual(done.errors, []);
+    await end(two);
+    await led([last]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const found = await last.evaluate(async () => {
+      stopped = true;
+      await writing;
+      const stored = [];
+      for await (const row of db.scan({ tableName: "t" })) stored.push([row.primaryKey.k, row.primaryKey.n, row.get("v")]);
+      const count = stored.find(([k]) => k === "count")[2];
+      // It comes by itself.
+      while (seen.filter(([, k]) => k === "count").length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+      await enough();
+      return { errors, seen, stored, rows, counted };
+    });
+    assert.deepEqual(found.errors, []);
+    const counts = found.seen.filter(([, k]) => k === "count").map(([, , , v]) => v);
+    assert.deepEqual(counts, Array.from({ length: counts.length }, (_, i) => i + 1), "each increment once, in order");
+    assert.equal(counts.length, done.counted + found.counted);
+    const puts = found.seen.filter(([type]) => type === "PUT").map(([, k, n]) => `${k}/${n}`);
+    assert.equal(new Set(puts).size, puts.length, "no put comes twice");
+    assert.deepEqual(puts.toSorted(), found.stored.filter(([k]) => k !== "count").map(([k, n]) => `${k}/${n}`).toSorted());
+    assert.ok(found.rows > 20 && done.rows > 20, `${found.rows} and ${done.rows} rows`);
+    t.note(`${puts.length} puts and ${counts.length} increments`);
+  }, { needs: ends === "crashes" ? ["crash"] : [] });
 }

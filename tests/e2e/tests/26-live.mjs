@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { singles, test } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 /** Watches all rows by an iterator, and a part of them by a subscription. */
@@ -64,44 +64,42 @@ const compare = async () => {
   }
 };
 
-for (const [way, prepare] of WAYS) {
-  for (const ends of ["closes", "crashes"]) {
-    test(`live queries in other tabs go on while the leader ${ends} again and again (${way})`, async (t) => {
-      const { context, server, one, two } = await tabs(t, { prepare });
-      const last = await openPage(t, context, server);
-      await last.evaluate(open, { name: "shared", options: {} });
-      for (const [tab, page] of [one, two, last].entries()) {
-        await page.evaluate(watch);
-        await page.evaluate(write, tab);
-      }
-      const end = async (page) => {
-        if (ends === "closes") await page.close();
-        else await engine.crash(context, page);
-      };
-      const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
-      const stop = (page) => page.evaluate(() => {
-        stopped = true;
-        return writing;
-      });
-      await pause();
-      await end(one);
-      await led([two, last]);
-      await pause();
-      for (const page of [two, last]) await stop(page);
-      for (const page of [two, last]) {
-        const { errors, rows } = await page.evaluate(compare);
-        assert.deepEqual(errors, []);
-        assert.ok(rows > 20, `${rows} rows were written`);
-      }
-      await last.evaluate(write, 2);
-      await end(two);
-      await led([last]);
-      await pause();
-      await stop(last);
-      const after = await last.evaluate(compare);
-      assert.deepEqual(after.errors, []);
-      assert.ok(after.told > 0, `told ${after.told} times`);
-      t.note(`${after.length} rows, told ${after.told} times`);
-    }, { needs: ends === "crashes" ? ["crash"] : [] });
-  }
+for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+  test(`live queries in other tabs go on while the leader ${ends} again and again (${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { prepare });
+    const last = await openPage(t, context, server);
+    await last.evaluate(open, { name: "shared", options: {} });
+    for (const [tab, page] of [one, two, last].entries()) {
+      await page.evaluate(watch);
+      await page.evaluate(write, tab);
+    }
+    const end = async (page) => {
+      if (ends === "closes") await page.close();
+      else await engine.crash(context, page);
+    };
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
+    const stop = (page) => page.evaluate(() => {
+      stopped = true;
+      return writing;
+    });
+    await pause();
+    await end(one);
+    await led([two, last]);
+    await pause();
+    for (const page of [two, last]) await stop(page);
+    for (const page of [two, last]) {
+      const { errors, rows } = await page.evaluate(compare);
+      assert.deepEqual(errors, []);
+      assert.ok(rows > 20, `${rows} rows were written`);
+    }
+    await last.evaluate(write, 2);
+    await end(two);
+    await led([last]);
+    await pause();
+    await stop(last);
+    const after = await last.evaluate(compare);
+    assert.deepEqual(after.errors, []);
+    assert.ok(after.told > 0, `told ${after.told} times`);
+    t.note(`${after.length} rows, told ${after.told} times`);
+  }, { needs: ends === "crashes" ? ["crash"] : [] });
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { BACKENDS, load, openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { singles, test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { noteWorkers } from "../support/workers.mjs";
 
@@ -46,46 +46,44 @@ async function over(page, name, { code, message }, lost = false) {
   return tables;
 }
 
-for (const backend of BACKENDS) {
-  for (const worker of [true, false]) {
-    const place = `${worker ? "worker" : "in the page"}, ${backend}`;
+for (const [backend, worker] of singles(BACKENDS, [true, false])) {
+  const place = `${worker ? "worker" : "in the page"}, ${backend}`;
 
-    test(`health: when the site's data is cleared, the event says so within a second, without any call (${place})`, async (t) => {
-      const server = await servePackage(t);
-      const context = await startBrowser(t, { backend });
-      const page = await openPage(t, context, server);
-      await page.evaluate(create, { name: "cleared", worker });
-      const since = Date.now();
-      await engine.clear(context, page, server);
-      const said = await heard(page, since);
-      assert.equal(said.code, "Closed", said.message);
-      assert.match(said.message, /'tabstore\/cleared' was deleted while it was open: the site's data was cleared/);
-      assert.ok(said.took < 1000, `after ${said.took} ms`);
-      assert.deepEqual(await over(page, "cleared", said, true), []);
-      t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
-    }, { needs: ["clear"] });
+  test(`health: when the site's data is cleared, the event says so within a second, without any call (${place})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t, { backend });
+    const page = await openPage(t, context, server);
+    await page.evaluate(create, { name: "cleared", worker });
+    const since = Date.now();
+    await engine.clear(context, page, server);
+    const said = await heard(page, since);
+    assert.equal(said.code, "Closed", said.message);
+    assert.match(said.message, /'tabstore\/cleared' was deleted while it was open: the site's data was cleared/);
+    assert.ok(said.took < 1000, `after ${said.took} ms`);
+    assert.deepEqual(await over(page, "cleared", said, true), []);
+    t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+  }, { needs: ["clear"] });
 
-    test(`health: when the database is deleted, the event says so within a second, without any call (${place})`, async (t) => {
-      const server = await servePackage(t);
-      const page = await openPage(t, await startBrowser(t, { backend }), server);
-      await page.evaluate(create, { name: "deleted", worker });
-      const since = await page.evaluate(async () => {
-        const started = performance.timeOrigin + performance.now();
-        await new Promise((resolve, reject) => {
-          const request = indexedDB.deleteDatabase("tabstore/deleted");
-          request.onsuccess = resolve;
-          request.onerror = reject;
-        });
-        return started;
+  test(`health: when the database is deleted, the event says so within a second, without any call (${place})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t, { backend }), server);
+    await page.evaluate(create, { name: "deleted", worker });
+    const since = await page.evaluate(async () => {
+      const started = performance.timeOrigin + performance.now();
+      await new Promise((resolve, reject) => {
+        const request = indexedDB.deleteDatabase("tabstore/deleted");
+        request.onsuccess = resolve;
+        request.onerror = reject;
       });
-      const said = await heard(page, since);
-      assert.equal(said.code, "Closed", said.message);
-      assert.match(said.message, /'tabstore\/deleted' was deleted while it was open$/);
-      assert.ok(said.took < 1000, `after ${said.took} ms`);
-      assert.deepEqual(await over(page, "deleted", said, true), []);
-      t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+      return started;
     });
-  }
+    const said = await heard(page, since);
+    assert.equal(said.code, "Closed", said.message);
+    assert.match(said.message, /'tabstore\/deleted' was deleted while it was open$/);
+    assert.ok(said.took < 1000, `after ${said.took} ms`);
+    assert.deepEqual(await over(page, "deleted", said, true), []);
+    t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+  });
 }
 
 for (const worker of [true, false]) {

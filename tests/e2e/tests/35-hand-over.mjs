@@ -5,62 +5,58 @@ import assert from "node:assert/strict";
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { ENDS, handOvers, inWords } from "../support/hand-over.mjs";
-import { test, times } from "../support/harness.mjs";
+import { pairs, singles, test, times } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 const needs = (ends) => ends === "crashes" ? ["crash"] : [];
 
-for (const [way, prepare] of WAYS) {
-  for (const worker of [true, false]) {
-    for (const [ends, end] of Object.entries(ENDS)) {
-      test(`hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
-        const { context, server, one, two } = await tabs(t, { options: { worker }, prepare });
-        const three = await openPage(t, context, server);
-        assert.equal(await three.evaluate(open, { name: "SHARED", options: { worker } }), "follower");
-        await two.evaluate(async () => {
-          const writer = db.writer("t");
-          for (let n = 0; n < 3000; n++) writer.put({ primaryKey: { k: "r", n } });
-          await writer.close();
-          globalThis.tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
-          await tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } });
-          // A scan in the middle.
-          globalThis.scan = db.scan({ tableName: "t", start: { k: "r", n: 0 }, end: { k: "r", n: 3000 }, pageRows: 100 });
-          globalThis.first = (await scan.next()).value.primaryKey.n;
-        });
-        await end(context, one);
-        const seen = await Promise.all([two, three].map((page) => page.evaluate(async () => {
-          const since = performance.now();
-          const { count } = await db.count({ tableName: "t" });
-          const took = performance.now() - since;
-          await db.putRow({ tableName: "t", primaryKey: { k: "after", n: Math.floor(Math.random() * 1e9) } });
-          return { count, took };
-        })));
-        for (const { count } of seen) assert.ok(count === 3000 || count === 3001, `${count} rows`);
-        assert.deepEqual((await led([two, three])).sort(), ["follower", "leader"]);
-        for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => health), []);
-        const rest = await two.evaluate(async () => {
-          const numbers = [first];
-          for await (const row of scan) numbers.push(row.primaryKey.n);
-          const gone = await H.refusal(() => tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 2 } }));
-          return { inOrder: numbers.length === 3000 && numbers.every((n, i) => n === i), gone: gone.code, state: tx.state, tx: (await db.getRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } })).row };
-        });
-        assert.deepEqual(rest, { inOrder: true, gone: "OTSSessionNotExist", state: "ABORTED", tx: null });
-        for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => roles), [await page.evaluate(() => db.role)]);
-        t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
-        await two.evaluate(() => db.close());
-        // If rows are missing: which, and whether they are there later.
-        const last = await three.evaluate(async () => {
-          const { count } = await db.count({ tableName: "t" });
-          const { role } = db;
-          if (count === 3002) return { count, role };
-          const numbers = new Set((await H.all(db, { tableName: "t", start: { k: "r" }, end: { k: "s" } })).map((row) => row.primaryKey.n));
-          const missing = Array.from({ length: 3000 }, (_, n) => n).filter((n) => !numbers.has(n));
-          return { count, role, scanned: numbers.size, missing: missing.length && [missing[0], missing.at(-1)], again: (await db.count({ tableName: "t" })).count, health, metrics: await db.metrics() };
-        });
-        assert.deepEqual(last, { count: 3002, role: "leader" });
-      }, { needs: needs(ends) });
-    }
-  }
+for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], Object.entries(ENDS))) {
+  test(`hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { options: { worker }, prepare });
+    const three = await openPage(t, context, server);
+    assert.equal(await three.evaluate(open, { name: "SHARED", options: { worker } }), "follower");
+    await two.evaluate(async () => {
+      const writer = db.writer("t");
+      for (let n = 0; n < 3000; n++) writer.put({ primaryKey: { k: "r", n } });
+      await writer.close();
+      globalThis.tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
+      await tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } });
+      // A scan in the middle.
+      globalThis.scan = db.scan({ tableName: "t", start: { k: "r", n: 0 }, end: { k: "r", n: 3000 }, pageRows: 100 });
+      globalThis.first = (await scan.next()).value.primaryKey.n;
+    });
+    await end(context, one);
+    const seen = await Promise.all([two, three].map((page) => page.evaluate(async () => {
+      const since = performance.now();
+      const { count } = await db.count({ tableName: "t" });
+      const took = performance.now() - since;
+      await db.putRow({ tableName: "t", primaryKey: { k: "after", n: Math.floor(Math.random() * 1e9) } });
+      return { count, took };
+    })));
+    for (const { count } of seen) assert.ok(count === 3000 || count === 3001, `${count} rows`);
+    assert.deepEqual((await led([two, three])).sort(), ["follower", "leader"]);
+    for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => health), []);
+    const rest = await two.evaluate(async () => {
+      const numbers = [first];
+      for await (const row of scan) numbers.push(row.primaryKey.n);
+      const gone = await H.refusal(() => tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 2 } }));
+      return { inOrder: numbers.length === 3000 && numbers.every((n, i) => n === i), gone: gone.code, state: tx.state, tx: (await db.getRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } })).row };
+    });
+    assert.deepEqual(rest, { inOrder: true, gone: "OTSSessionNotExist", state: "ABORTED", tx: null });
+    for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => roles), [await page.evaluate(() => db.role)]);
+    t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
+    await two.evaluate(() => db.close());
+    // If rows are missing: which, and whether they are there later.
+    const last = await three.evaluate(async () => {
+      const { count } = await db.count({ tableName: "t" });
+      const { role } = db;
+      if (count === 3002) return { count, role };
+      const numbers = new Set((await H.all(db, { tableName: "t", start: { k: "r" }, end: { k: "s" } })).map((row) => row.primaryKey.n));
+      const missing = Array.from({ length: 3000 }, (_, n) => n).filter((n) => !numbers.has(n));
+      return { count, role, scanned: numbers.size, missing: missing.length && [missing[0], missing.at(-1)], again: (await db.count({ tableName: "t" })).count, health, metrics: await db.metrics() };
+    });
+    assert.deepEqual(last, { count: 3002, role: "leader" });
+  }, { needs: needs(ends) });
 }
 
 for (const worker of [true, false]) {
@@ -155,42 +151,40 @@ const write = async (tab) => {
 
 const ROUNDS = times(8);
 
-for (const [way, prepare] of WAYS) {
-  for (const ends of ["closes", "crashes"]) {
-    test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`, async (t) => {
-      const { context, server, one, two } = await tabs(t, { prepare });
-      await one.evaluate(() => db.createTable({ tableName: "given", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER", autoIncrement: true }] }));
-      const sum = { counted: 0, rows: 0, given: [], unknown: [] };
-      const collect = async (page) => {
-        const { seen, errors } = await page.evaluate(async () => {
-          stopped = true;
-          await writing;
-          return { seen, errors };
-        });
-        assert.deepEqual(errors.slice(0, 3), []);
-        sum.counted += seen.counted;
-        sum.rows += seen.rows;
-        sum.given.push(...seen.given);
-        sum.unknown.push(...seen.unknown);
-      };
-      let tab = 0;
-      const begin = (page) => page.evaluate(write, tab++);
-      const third = await openPage(t, context, server);
-      await third.evaluate(open, { name: "shared", options: {} });
-      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, third], ends, times: ROUNDS, begin, finish: collect });
-      for (const page of pages) await collect(page);
-      assert.deepEqual(sum.unknown, [], "the next leader knows what was done");
-      const stored = await pages[0].evaluate(async () => {
-        const rows = (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("v")]);
-        return { count: rows.find(([k]) => k === "count")[1], rows: rows.filter(([k, v]) => k !== "count" && v === 1).length, all: rows.length - 1, given: (await H.all(db, { tableName: "given" })).map((row) => row.primaryKey.n) };
+for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+  test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { prepare });
+    await one.evaluate(() => db.createTable({ tableName: "given", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER", autoIncrement: true }] }));
+    const sum = { counted: 0, rows: 0, given: [], unknown: [] };
+    const collect = async (page) => {
+      const { seen, errors } = await page.evaluate(async () => {
+        stopped = true;
+        await writing;
+        return { seen, errors };
       });
-      assert.deepEqual([stored.count, stored.rows, stored.all], [sum.counted, sum.rows, sum.rows]);
-      assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
-      assert.ok(sum.counted > ROUNDS * 4);
-      t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
-      t.note(inWords(waits));
-    }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true });
-  }
+      assert.deepEqual(errors.slice(0, 3), []);
+      sum.counted += seen.counted;
+      sum.rows += seen.rows;
+      sum.given.push(...seen.given);
+      sum.unknown.push(...seen.unknown);
+    };
+    let tab = 0;
+    const begin = (page) => page.evaluate(write, tab++);
+    const third = await openPage(t, context, server);
+    await third.evaluate(open, { name: "shared", options: {} });
+    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, third], ends, times: ROUNDS, begin, finish: collect });
+    for (const page of pages) await collect(page);
+    assert.deepEqual(sum.unknown, [], "the next leader knows what was done");
+    const stored = await pages[0].evaluate(async () => {
+      const rows = (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("v")]);
+      return { count: rows.find(([k]) => k === "count")[1], rows: rows.filter(([k, v]) => k !== "count" && v === 1).length, all: rows.length - 1, given: (await H.all(db, { tableName: "given" })).map((row) => row.primaryKey.n) };
+    });
+    assert.deepEqual([stored.count, stored.rows, stored.all], [sum.counted, sum.rows, sum.rows]);
+    assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
+    assert.ok(sum.counted > ROUNDS * 4);
+    t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
+    t.note(inWords(waits));
+  }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true });
 }
 
 /** Loads again and again, by a writer and by imports, and counts in rows that other tabs have loaded. */
@@ -246,38 +240,36 @@ const load = async (tab) => {
 
 const LOAD_ROUNDS = times(3);
 
-for (const [way, prepare] of WAYS) {
-  for (const ends of ["closes", "crashes"]) {
-    test(`hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`, async (t) => {
-      const { context, server, one, two } = await tabs(t, { prepare });
-      const sum = { rows: 0, loads: 0, counted: new Map() };
-      const finish = async (page) => {
-        const { seen, errors } = await page.evaluate(async () => {
-          stopped = true;
-          await writing;
-          return { seen, errors };
-        });
-        assert.deepEqual(errors.slice(0, 3), []);
-        sum.rows += seen.rows;
-        sum.loads += seen.loads;
-        for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
-      };
-      let tab = 0;
-      const begin = (page) => page.evaluate(load, tab++);
-      const three = await openPage(t, context, server);
-      await three.evaluate(open, { name: "shared", options: {} });
-      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: LOAD_ROUNDS, begin, finish });
-      for (const page of pages) await finish(page);
-      const stored = await pages[0].evaluate(async (keys) => ({
-        rows: (await db.count({ tableName: "t" })).count,
-        counts: await Promise.all(keys.map(async (key) => (await db.getRow({ tableName: "t", primaryKey: JSON.parse(key) })).row.get("count"))),
-      }), [...sum.counted.keys()]);
-      assert.equal(stored.rows, sum.rows);
-      assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
-      assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
-      t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
-    }, { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true });
-  }
+for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+  test(`hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { prepare });
+    const sum = { rows: 0, loads: 0, counted: new Map() };
+    const finish = async (page) => {
+      const { seen, errors } = await page.evaluate(async () => {
+        stopped = true;
+        await writing;
+        return { seen, errors };
+      });
+      assert.deepEqual(errors.slice(0, 3), []);
+      sum.rows += seen.rows;
+      sum.loads += seen.loads;
+      for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
+    };
+    let tab = 0;
+    const begin = (page) => page.evaluate(load, tab++);
+    const three = await openPage(t, context, server);
+    await three.evaluate(open, { name: "shared", options: {} });
+    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: LOAD_ROUNDS, begin, finish });
+    for (const page of pages) await finish(page);
+    const stored = await pages[0].evaluate(async (keys) => ({
+      rows: (await db.count({ tableName: "t" })).count,
+      counts: await Promise.all(keys.map(async (key) => (await db.getRow({ tableName: "t", primaryKey: JSON.parse(key) })).row.get("count"))),
+    }), [...sum.counted.keys()]);
+    assert.equal(stored.rows, sum.rows);
+    assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
+    assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
+    t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
+  }, { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true });
 }
 
 /** Makes, changes and deletes tables, indexes and access keys without a pause, in two rows of calls, and notes what must be there. */
@@ -330,35 +322,33 @@ const change = async (tab) => {
   }));
 };
 
-for (const [way, prepare] of WAYS) {
-  for (const ends of ["closes", "crashes"]) {
-    test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`, async (t) => {
-      const { context, server, one, two } = await tabs(t, { prepare });
-      const sum = { tables: ["t"], keys: [], changes: 0 };
-      const finish = async (page) => {
-        const { seen, errors } = await page.evaluate(async () => {
-          stopped = true;
-          await writing;
-          return { seen, errors };
-        });
-        assert.deepEqual(errors.slice(0, 3), []);
-        sum.tables.push(...Object.keys(seen.tables));
-        sum.keys.push(...Object.keys(seen.keys));
-        sum.changes += seen.changes;
-      };
-      let tab = 0;
-      const begin = (page) => page.evaluate(change, tab++);
-      const three = await openPage(t, context, server);
-      await three.evaluate(open, { name: "shared", options: {} });
-      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: ROUNDS, begin, finish });
-      for (const page of pages) await finish(page);
-      const stored = await pages[0].evaluate(async () => ({ tables: await db.listTable(), keys: (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId) }));
-      assert.deepEqual(stored.tables, sum.tables.sort());
-      assert.deepEqual(stored.keys.sort(), sum.keys.sort());
-      assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
-      t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
-    }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
-  }
+for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+  test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`, async (t) => {
+    const { context, server, one, two } = await tabs(t, { prepare });
+    const sum = { tables: ["t"], keys: [], changes: 0 };
+    const finish = async (page) => {
+      const { seen, errors } = await page.evaluate(async () => {
+        stopped = true;
+        await writing;
+        return { seen, errors };
+      });
+      assert.deepEqual(errors.slice(0, 3), []);
+      sum.tables.push(...Object.keys(seen.tables));
+      sum.keys.push(...Object.keys(seen.keys));
+      sum.changes += seen.changes;
+    };
+    let tab = 0;
+    const begin = (page) => page.evaluate(change, tab++);
+    const three = await openPage(t, context, server);
+    await three.evaluate(open, { name: "shared", options: {} });
+    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: ROUNDS, begin, finish });
+    for (const page of pages) await finish(page);
+    const stored = await pages[0].evaluate(async () => ({ tables: await db.listTable(), keys: (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId) }));
+    assert.deepEqual(stored.tables, sum.tables.sort());
+    assert.deepEqual(stored.keys.sort(), sum.keys.sort());
+    assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
+    t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
+  }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
 }
 
 for (const worker of [true, false]) {

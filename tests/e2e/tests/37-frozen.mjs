@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { startBrowser } from "../support/browser.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
 import { freezes, inWords } from "../support/hand-over.mjs";
-import { test, times } from "../support/harness.mjs";
+import { singles, test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { open, WAYS } from "../support/tabs.mjs";
 
@@ -49,40 +49,38 @@ const work = (tab) => {
 
 const turns = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-for (const [way, prepare] of WAYS) {
-  for (const worker of [true, false]) {
-    test(`frozen: ${ROUNDS} times the leader's renderer is stopped among tabs that write and count; nothing is lost or done twice, and it goes on when it wakes (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
-      const server = await servePackage(t);
-      const context = await startBrowser(t, { args: OWN_RENDERER });
-      await prepare(context);
-      const pages = [];
-      for (let i = 0; i < 4; i++) {
-        pages.push(await openFreezable(t, context, server));
-        await pages[i].evaluate(open, { name: "Shared", options: { worker } });
-        if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
-      }
-      for (const [tab, page] of pages.entries()) await page.evaluate(work, tab);
-      const waits = await freezes(pages, ROUNDS);
-      let [counted, perhaps, unknown, acknowledged] = [0, 0, 0, []];
-      for (const [tab, page] of pages.entries()) {
-        const seen = await page.evaluate(async () => {
-          stopped = true;
-          await working;
-          return { acknowledged, unknown, counted, perhaps, errors, health };
-        });
-        assert.deepEqual([seen.errors, seen.health], [[], []]);
-        acknowledged.push(...seen.acknowledged.map((n) => `${tab}/${n}`));
-        [counted, perhaps, unknown] = [counted + seen.counted, perhaps + seen.perhaps, unknown + seen.unknown];
-      }
-      const stored = new Map(await pages[0].evaluate(async () => (await H.all(db, { tableName: "t" })).map((row) => [`${row.primaryKey.k}/${row.primaryKey.n}`, row.get("v")])));
-      const sum = stored.get("all/0");
-      stored.delete("all/0");
-      assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1).map((key) => [key, stored.get(key)]), [], "an acknowledged write is stored");
-      assert.deepEqual([...stored].filter(([, v]) => v !== 1), [], "nothing was done twice");
-      assert.ok(sum >= counted && sum <= counted + perhaps, `${sum} of ${counted} and perhaps ${perhaps}`);
-      t.note(`${inWords(waits)}; ${acknowledged.length} acknowledged, ${unknown} unknown`);
-    }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"], repeats: true });
-  }
+for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
+  test(`frozen: ${ROUNDS} times the leader's renderer is stopped among tabs that write and count; nothing is lost or done twice, and it goes on when it wakes (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t, { args: OWN_RENDERER });
+    await prepare(context);
+    const pages = [];
+    for (let i = 0; i < 4; i++) {
+      pages.push(await openFreezable(t, context, server));
+      await pages[i].evaluate(open, { name: "Shared", options: { worker } });
+      if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
+    }
+    for (const [tab, page] of pages.entries()) await page.evaluate(work, tab);
+    const waits = await freezes(pages, ROUNDS);
+    let [counted, perhaps, unknown, acknowledged] = [0, 0, 0, []];
+    for (const [tab, page] of pages.entries()) {
+      const seen = await page.evaluate(async () => {
+        stopped = true;
+        await working;
+        return { acknowledged, unknown, counted, perhaps, errors, health };
+      });
+      assert.deepEqual([seen.errors, seen.health], [[], []]);
+      acknowledged.push(...seen.acknowledged.map((n) => `${tab}/${n}`));
+      [counted, perhaps, unknown] = [counted + seen.counted, perhaps + seen.perhaps, unknown + seen.unknown];
+    }
+    const stored = new Map(await pages[0].evaluate(async () => (await H.all(db, { tableName: "t" })).map((row) => [`${row.primaryKey.k}/${row.primaryKey.n}`, row.get("v")])));
+    const sum = stored.get("all/0");
+    stored.delete("all/0");
+    assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1).map((key) => [key, stored.get(key)]), [], "an acknowledged write is stored");
+    assert.deepEqual([...stored].filter(([, v]) => v !== 1), [], "nothing was done twice");
+    assert.ok(sum >= counted && sum <= counted + perhaps, `${sum} of ${counted} and perhaps ${perhaps}`);
+    t.note(`${inWords(waits)}; ${acknowledged.length} acknowledged, ${unknown} unknown`);
+  }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"], repeats: true });
 }
 
 /** Pages with the instance open, the first one leading. */

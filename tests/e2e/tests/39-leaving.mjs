@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { load, openPage, reload, startBrowser } from "../support/browser.mjs";
-import { test, times } from "../support/harness.mjs";
+import { singles, test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 const ROUNDS = times(20);
@@ -34,21 +34,19 @@ const work = async ({ worker, round }) => {
   return { took, count, stored };
 };
 
-for (const how of ["goes elsewhere", "is reloaded"]) {
-  for (const worker of [true, false]) {
-    test(`leaving: ${ROUNDS} times a page ${how} in the middle of reads and writes, and the next one writes at once and loses nothing (${worker ? "worker" : "in the page"})`, async (t) => {
-      const server = await servePackage(t);
-      const page = await openPage(t, await startBrowser(t), server);
-      let [slowest, acknowledged] = [0, 0];
-      for (let round = 0; round < ROUNDS; round++) {
-        const { took, count, stored } = await page.evaluate(work, { worker, round });
-        slowest = Math.max(slowest, took);
-        assert.ok(count >= acknowledged, `${count} rows in round ${round}, ${acknowledged} acknowledged`);
-        acknowledged += stored + 1;
-        if (how === "is reloaded") await reload(page);
-        else await load(page, server, `/?${round}`);
-      }
-      t.note(`${acknowledged} rows acknowledged; the slowest took ${slowest.toFixed(0)} ms to open and write`);
-    }, { seconds: 30 + 2 * ROUNDS, repeats: true });
-  }
+for (const [how, worker] of singles(["goes elsewhere", "is reloaded"], [true, false])) {
+  test(`leaving: ${ROUNDS} times a page ${how} in the middle of reads and writes, and the next one writes at once and loses nothing (${worker ? "worker" : "in the page"})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    let [slowest, acknowledged] = [0, 0];
+    for (let round = 0; round < ROUNDS; round++) {
+      const { took, count, stored } = await page.evaluate(work, { worker, round });
+      slowest = Math.max(slowest, took);
+      assert.ok(count >= acknowledged, `${count} rows in round ${round}, ${acknowledged} acknowledged`);
+      acknowledged += stored + 1;
+      if (how === "is reloaded") await reload(page);
+      else await load(page, server, `/?${round}`);
+    }
+    t.note(`${acknowledged} rows acknowledged; the slowest took ${slowest.toFixed(0)} ms to open and write`);
+  }, { seconds: 30 + 2 * ROUNDS, repeats: true });
 }

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 
 import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { singles, test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { open } from "../support/tabs.mjs";
 
@@ -101,94 +101,92 @@ const prepare = () => {
 /** From another tab the rows take another way, and all else takes that of the rows. */
 const FOLLOWED = ["putRow", "batchWriteRow", "a transaction", "a writer", "importRows", "createTable"];
 
-for (const backend of BACKENDS) {
-  for (const from of ["the leader", "a follower"]) {
-    test(`Q: every kind of write fails by name on a full origin, and works by itself once space is freed (from ${from}, ${backend})`, async (t) => {
-      const server = await servePackage(t);
-      const context = await startBrowser(t, { backend });
-      const leader = await openPage(t, context, server);
-      const limit = await engine.limit(context, leader, server, 14 * MB);
-      const usage = () => leader.evaluate(async () => (await navigator.storage.estimate()).usage);
-      // SQLite gives the room of its log back a while after a commit (up to 1 MB), which would be room for the write that must fail.
-      const settled = async () => {
-        for (let used = await usage(), same = 0; ;) {
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          const now = await usage();
-          same = now === used ? same + 1 : 0;
-          if (same === 4) return used;
-          used = now;
-        }
-      };
-      // On a disk that stalls it comes later than any pause would tell. So it is looked for again behind a transaction.
-      const room = async (bytes) => {
-        for (let used = await settled(), before; used !== before;) {
-          before = used;
-          await limit(used + bytes);
-          assert.equal(await leader.evaluate(() => H.look(16_000_000)), "QuotaExceededError");
-          used = await settled();
-        }
-      };
-      await leader.evaluate(prepare);
-      // The log of a worker is in a file, which has room (23-log-file.mjs).
-      assert.equal(await leader.evaluate(open, { name: "kinds", options: { worker: false } }), "leader");
-      await leader.evaluate(async () => {
-        await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], enableLocalTransaction: true });
-        const writer = db.writer("t");
-        for (let id = 0; id < 1000; id++) {
-          const wait = writer.put({ primaryKey: { id }, attributes: { v: id } });
-          if (wait) await wait;
-        }
-        await writer.close();
-        await db.flush();
-      });
-      let page = leader;
-      if (from !== "the leader") {
-        page = await openPage(t, context, server);
-        assert.equal(await page.evaluate(open, { name: "kinds", options: { worker: false } }), "follower");
+for (const [backend, from] of singles(BACKENDS, ["the leader", "a follower"])) {
+  test(`Q: every kind of write fails by name on a full origin, and works by itself once space is freed (from ${from}, ${backend})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t, { backend });
+    const leader = await openPage(t, context, server);
+    const limit = await engine.limit(context, leader, server, 14 * MB);
+    const usage = () => leader.evaluate(async () => (await navigator.storage.estimate()).usage);
+    // SQLite gives the room of its log back a while after a commit (up to 1 MB), which would be room for the write that must fail.
+    const settled = async () => {
+      for (let used = await usage(), same = 0; ;) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const now = await usage();
+        same = now === used ? same + 1 : 0;
+        if (same === 4) return used;
+        used = now;
       }
-      await page.evaluate(prepare);
-      await page.evaluate(define);
-      const longest = { took: 0 };
-      const all = from === "the leader" ? await page.evaluate(() => Object.keys(kinds)) : FOLLOWED;
-      for (const [at, kind] of all.entries()) {
-        const id = (at + 1) * 10_000;
-        await room(9 * MB);
-        const wants = await leader.evaluate(async (at) => {
-          await load(`spare${at}`, 4);
-          await whole();
-        }, at).then(() => page.evaluate(async (kind) => {
-          await kinds[kind].before?.();
-          await whole();
-          return kinds[kind].room ?? 0;
-        }, kind));
-        await room(wants * MB);
-        const full = await page.evaluate(async ({ kind, id, at }) => {
-          const { write, there = () => false, prepare } = kinds[kind];
-          await prepare?.(id);
-          const refused = [await H.refusal(() => write(id)), await H.refusal(() => write(id))];
-          const stored = await there(id);
-          const read = (await db.getRow({ tableName: "t", primaryKey: { id: at } })).row?.get("v");
-          await db.deleteRow({ tableName: "t", primaryKey: { id: at } });
-          const deleted = (await db.getRow({ tableName: "t", primaryKey: { id: at } })).row === null;
-          const scanned = (await H.all(db, { tableName: "t", end: { id: 1000 } })).length;
-          return { codes: refused.map(({ code }) => code), known: refused.every(({ known }) => known), stored, read, deleted, scanned };
-        }, { kind, id, at });
-        assert.deepEqual(full, { codes: ["QuotaExceeded", "QuotaExceeded"], known: true, stored: false, read: at, deleted: true, scanned: 999 - at }, kind);
-        const freed = await page.evaluate(async ({ kind, id, at }) => {
-          const { write, there = () => true } = kinds[kind];
-          await db.deleteTable(`spare${at}`);
-          const started = performance.now();
-          let last;
-          do {
-            last = await H.refusal(() => write(id));
-            if (last.refused) await new Promise((resolve) => setTimeout(resolve, 50));
-          } while (last.refused && performance.now() - started < 10_000);
-          return { last, stored: await there(id), took: performance.now() - started };
-        }, { kind, id, at });
-        assert.deepEqual([freed.last.message, freed.stored], [undefined, true], kind);
-        if (freed.took > longest.took) Object.assign(longest, { took: freed.took, kind });
+    };
+    // On a disk that stalls it comes later than any pause would tell. So it is looked for again behind a transaction.
+    const room = async (bytes) => {
+      for (let used = await settled(), before; used !== before;) {
+        before = used;
+        await limit(used + bytes);
+        assert.equal(await leader.evaluate(() => H.look(16_000_000)), "QuotaExceededError");
+        used = await settled();
       }
-      t.note(`the slowest to work again was ${longest.kind}, ${longest.took.toFixed(0)} ms after a table was deleted`);
-    }, { needs: ["resizing"], seconds: 120 });
-  }
+    };
+    await leader.evaluate(prepare);
+    // The log of a worker is in a file, which has room (23-log-file.mjs).
+    assert.equal(await leader.evaluate(open, { name: "kinds", options: { worker: false } }), "leader");
+    await leader.evaluate(async () => {
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], enableLocalTransaction: true });
+      const writer = db.writer("t");
+      for (let id = 0; id < 1000; id++) {
+        const wait = writer.put({ primaryKey: { id }, attributes: { v: id } });
+        if (wait) await wait;
+      }
+      await writer.close();
+      await db.flush();
+    });
+    let page = leader;
+    if (from !== "the leader") {
+      page = await openPage(t, context, server);
+      assert.equal(await page.evaluate(open, { name: "kinds", options: { worker: false } }), "follower");
+    }
+    await page.evaluate(prepare);
+    await page.evaluate(define);
+    const longest = { took: 0 };
+    const all = from === "the leader" ? await page.evaluate(() => Object.keys(kinds)) : FOLLOWED;
+    for (const [at, kind] of all.entries()) {
+      const id = (at + 1) * 10_000;
+      await room(9 * MB);
+      const wants = await leader.evaluate(async (at) => {
+        await load(`spare${at}`, 4);
+        await whole();
+      }, at).then(() => page.evaluate(async (kind) => {
+        await kinds[kind].before?.();
+        await whole();
+        return kinds[kind].room ?? 0;
+      }, kind));
+      await room(wants * MB);
+      const full = await page.evaluate(async ({ kind, id, at }) => {
+        const { write, there = () => false, prepare } = kinds[kind];
+        await prepare?.(id);
+        const refused = [await H.refusal(() => write(id)), await H.refusal(() => write(id))];
+        const stored = await there(id);
+        const read = (await db.getRow({ tableName: "t", primaryKey: { id: at } })).row?.get("v");
+        await db.deleteRow({ tableName: "t", primaryKey: { id: at } });
+        const deleted = (await db.getRow({ tableName: "t", primaryKey: { id: at } })).row === null;
+        const scanned = (await H.all(db, { tableName: "t", end: { id: 1000 } })).length;
+        return { codes: refused.map(({ code }) => code), known: refused.every(({ known }) => known), stored, read, deleted, scanned };
+      }, { kind, id, at });
+      assert.deepEqual(full, { codes: ["QuotaExceeded", "QuotaExceeded"], known: true, stored: false, read: at, deleted: true, scanned: 999 - at }, kind);
+      const freed = await page.evaluate(async ({ kind, id, at }) => {
+        const { write, there = () => true } = kinds[kind];
+        await db.deleteTable(`spare${at}`);
+        const started = performance.now();
+        let last;
+        do {
+          last = await H.refusal(() => write(id));
+          if (last.refused) await new Promise((resolve) => setTimeout(resolve, 50));
+        } while (last.refused && performance.now() - started < 10_000);
+        return { last, stored: await there(id), took: performance.now() - started };
+      }, { kind, id, at });
+      assert.deepEqual([freed.last.message, freed.stored], [undefined, true], kind);
+      if (freed.took > longest.took) Object.assign(longest, { took: freed.took, kind });
+    }
+    t.note(`the slowest to work again was ${longest.kind}, ${longest.took.toFixed(0)} ms after a table was deleted`);
+  }, { needs: ["resizing"], seconds: 120 });
 }

@@ -17,7 +17,8 @@ const FILE = "/contexts.html";
 /** A page that can start contexts. */
 async function visit(t, headers) {
   const server = await servePackage(t, headers);
-  const browser = await startBrowser(t);
+  // In WebKit a shared worker runs in the process of some page, also of another test.
+  const browser = await startBrowser(t, { own: engine.name === "WebKit" });
   return { server, browser, page: await openPage(t, browser, server, FILE) };
 }
 

@@ -171,4 +171,4 @@ test("I5: the writes of the last second are those of the last second, no more an
   assert.ok(most >= 560 && most <= written, `${most} in the last second, of ${written}`);
   assert.equal(seen.at(-1).lastSecond, 0);
   t.note(`${written} writes, at most ${most} in the last second`);
-}, { needs: ["locators"] });
+}, { needs: ["locators"], alone: true });

@@ -21,9 +21,9 @@ const figure = (page, label, least, most = least) => page.waitForFunction(
 );
 
 /** Consoles with the same instance; the first one leads. */
-async function consoles(t, name, count, prepare = () => {}) {
+async function consoles(t, name, count, prepare = () => {}, own = false) {
   const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const context = await startBrowser(t, { viewport: VIEWPORT, own });
   const pages = [await openConsole(t, context, server)];
   await prepare(context, server, pages[0]);
   await openInstance(pages[0], name);
@@ -180,7 +180,7 @@ test("W1: the console follows an application that has the instance open with opt
 }, { needs: ["locators"] });
 
 test("W1: the storage panel has the figures of the package, and asks the browser to keep the data", async (t) => {
-  const { server, context, pages: [one, two] } = await consoles(t, "space", 2);
+  const { server, context, pages: [one, two] } = await consoles(t, "space", 2, undefined, true);
   await importSet(one, "flights-by-booking.csv");
   await one.getByRole("button", { name: "Compact", exact: true }).click();
   const other = await context.newPage();

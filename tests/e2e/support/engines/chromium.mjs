@@ -1,7 +1,9 @@
 // Chromium by Playwright, over the DevTools protocol.
 
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 
 import { chromium } from "playwright-core";
 
@@ -24,13 +26,52 @@ async function renderers(context) {
   return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
 }
 
+const start = (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport });
+
+/** The browsers that tests share, by backend. A context that Playwright makes would be off the record: its data in memory. */
+const shared = new Map();
+
+async function launchShared(backend) {
+  const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
+  const context = await start(profile, { backend, viewport: null });
+  return { context, profile };
+}
+
 export default {
   name: "Chromium",
   backends: ["LevelDB", "SQLite"],
   lacks: { installing: "an extension is driven here" },
   renderers,
 
-  start: (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport }),
+  start,
+
+  /** A part of a browser that tests share: what it opens is closed with it, and what it adds is for its own pages. */
+  async share({ backend, viewport }) {
+    if (!shared.has(backend)) shared.set(backend, launchShared(backend));
+    const { context } = await shared.get(backend);
+    const scripts = [];
+    return {
+      async newPage() {
+        const page = await context.newPage();
+        if (viewport !== null) await page.setViewportSize(viewport);
+        for (const script of scripts) await page.addInitScript(script);
+        return page;
+      },
+      addInitScript: (script) => scripts.push(script),
+      newCDPSession: (page) => context.newCDPSession(page),
+      browser: () => context.browser(),
+      close: () => Promise.all(context.pages().map((page) => page.close())),
+    };
+  },
+
+  async reset() {
+    const all = [...shared.values()];
+    shared.clear();
+    for (const { context, profile } of await Promise.all(all)) {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    }
+  },
 
   bare: (profile, url, backend) => ({ command: executablePath, args: [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url] }),
 

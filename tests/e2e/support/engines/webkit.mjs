@@ -1,8 +1,9 @@
 // WebKitGTK's small browser by its WebDriver, on a display of its own.
 
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import net from "node:net";
+import os from "node:os";
 import path from "node:path";
 
 import { kill, threads, tree, withProcess } from "../processes.mjs";
@@ -59,6 +60,26 @@ async function startDriver(env) {
   return { port, pid: child.pid };
 }
 
+async function start(profile, { args = [] }) {
+  const { port, pid } = await startDriver(await environment(profile));
+  const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation", ...args] } }, () => kill(tree(pid)));
+  const newPage = context.newPage.bind(context);
+  context.newPage = async () => {
+    const page = await withProcess(newPage, () => tree(pid, "WebKitWebProces"));
+    page.workers = () => threads(page.process(), "WebCore: Worker");
+    return page;
+  };
+  return context;
+}
+
+/** The browser that tests share. */
+let shared;
+
+async function launchShared() {
+  const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
+  return { context: await start(profile, {}), profile };
+}
+
 export default {
   name: "WebKit",
   backends: ["SQLite"],
@@ -87,16 +108,34 @@ export default {
   // A proxy finds any name.
   insecure: ({ origin }) => ({ origin: "http://tabstore.test", args: [`--proxy=${origin}`] }),
 
-  async start(profile, { args = [] }) {
-    const { port, pid } = await startDriver(await environment(profile));
-    const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation", ...args] } }, () => kill(tree(pid)));
-    const newPage = context.newPage.bind(context);
-    context.newPage = async () => {
-      const page = await withProcess(newPage, () => tree(pid, "WebKitWebProces"));
-      page.workers = () => threads(page.process(), "WebCore: Worker");
-      return page;
+  start,
+
+  /** A part of a browser that tests share: what it opens is closed with it, and what it adds is for its own pages. */
+  async share() {
+    shared ??= launchShared();
+    const { context } = await shared;
+    const pages = [];
+    return {
+      async newPage() {
+        const page = await context.newPage();
+        pages.push(page);
+        return page;
+      },
+      addInitScript: (script) => context.addInitScript(script),
+      async close() {
+        context.scripts = [];
+        // A test may have closed some.
+        for (const page of pages) await page.close().catch(() => {});
+      },
     };
-    return context;
+  },
+
+  async reset() {
+    const browser = await shared;
+    shared = undefined;
+    if (browser === undefined) return;
+    await browser.context.close();
+    rmSync(browser.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   },
 
   bare: async (profile, url) => ({ command: binary, args: [url], env: await environment(profile) }),
