@@ -1,4 +1,4 @@
-//! The engine: trees of rows on a [`Storage`], one writer, many snapshots.
+//! The engine: trees of rows on a [`Storage`](crate::storage::Storage), one writer, many snapshots.
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
