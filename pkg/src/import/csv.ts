@@ -1,5 +1,5 @@
 /**
- * Cuts CSV into records as it arrives: RFC 4180, with any separator and any line end.
+ * Cuts CSV into records as it arrives: RFC 4180, with any separator and any line ends. Empty lines are skipped.
  *
  * Our own code. Papa Parse also reads files, guesses types and runs in workers, and weighs more than the rest of the
  * import. uDSV is small but compiles functions at run time, which a strict content policy forbids.
@@ -11,16 +11,25 @@ import { invalid } from "../errors.js";
 
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** The separator that occurs most outside quotes in the first line. */
-function guessDelimiter(text: string): string {
+/** The separator that occurs most outside quotes in the first line; undefined if that line goes on behind the text. */
+function guessDelimiter(text: string, last: boolean): string | undefined {
   const counts = new Map<string, number>();
-  let quoted = false;
+  let [quoted, ended] = [false, last];
   for (const character of text) {
     if (character === '"') quoted = !quoted;
-    else if (!quoted && (character === "\n" || character === "\r")) break;
-    else if (!quoted && DELIMITERS.includes(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
+    else if (!quoted && (character === "\n" || character === "\r")) {
+      ended = true;
+      break;
+    } else if (!quoted && DELIMITERS.includes(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
+  if (!ended) return undefined;
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
+}
+
+/** The length of the line end at a place: of `\r\n`, `\n` or `\r`; 0 if there is none. One file may have several kinds. */
+function lineEnd(text: string, at: number): number {
+  if (text[at] === "\r") return text[at + 1] === "\n" ? 2 : 1;
+  return text[at] === "\n" ? 1 : 0;
 }
 
 /** The end of the field whose first quote is at `open`; -1 if it is not there yet. A quote inside is written twice. */
@@ -34,7 +43,6 @@ function closingQuote(text: string, open: number): number {
 export class CsvSplitter {
   private rest = "";
   private header: string[] | undefined;
-  private newline: "\r\n" | "\n" | "\r" | undefined;
   private row = 0;
 
   /** `delimiter` separates fields; by default the first line decides. Throws if it is not allowed. */
@@ -61,28 +69,25 @@ export class CsvSplitter {
   }
 
   private parse(last: boolean): Record<string, string>[] {
-    if (this.newline === undefined) {
-      // One more character is needed to tell "\r" from "\r\n".
-      const end = /\r\n|\n|\r(?=[^\n])/.exec(this.rest);
-      if (end === null && !last) return [];
-      this.newline = (end?.[0] ?? "\n") as "\n";
-      this.delimiter ??= guessDelimiter(this.rest);
-    }
+    this.delimiter ??= guessDelimiter(this.rest, last);
+    if (this.delimiter === undefined) return [];
     const records: Record<string, string>[] = [];
     for (const fields of this.cut(last)) {
+      if (fields.length === 0) continue;
       if (this.header === undefined) this.name(fields);
-      else if (fields.length > 1 || fields[0] !== "") records.push(this.record(fields));
+      else records.push(this.record(fields));
     }
     return records;
   }
 
-  /** The fields of each complete record; the rest stays. */
+  /** The fields of each complete record, none for an empty line; the rest stays. */
   private *cut(last: boolean): Generator<string[]> {
     const text = this.rest;
-    const [delimiter, newline] = [this.delimiter!, this.newline!];
+    const delimiter = this.delimiter!;
     // The next ones; searched again only when the cursor passes them.
     let separator = -1;
-    let end = -1;
+    let feed = -1;
+    let carriage = -1;
     const next = (what: string, known: number, at: number): number => {
       if (known >= at) return known;
       const found = text.indexOf(what, at);
@@ -95,16 +100,24 @@ export class CsvSplitter {
         let behind = close + 1;
         while (text[behind] === " " && delimiter !== " ") behind++;
         // Only the next characters tell whether the quote is the closing one, and whether the line ends there.
-        if (!last && (close < 0 || text.length < behind + Math.max(delimiter.length, newline.length))) return;
+        if (!last && (close < 0 || text.length < behind + Math.max(delimiter.length, 2))) return;
         if (close < 0) throw this.broken("a quoted field has no closing quote");
         fields.push(text.slice(at + 1, close).replaceAll('""', '"'));
         at = behind;
-        if (at < text.length && !text.startsWith(delimiter, at) && !text.startsWith(newline, at)) throw this.broken("text stands behind the closing quote of a field");
+        if (at < text.length && !text.startsWith(delimiter, at) && lineEnd(text, at) === 0) throw this.broken("text stands behind the closing quote of a field");
       } else {
         separator = next(delimiter, separator, at);
-        end = next(newline, end, at);
-        const stop = Math.min(separator, end, text.length);
-        if (stop === text.length && !last) return;
+        feed = next("\n", feed, at);
+        carriage = next("\r", carriage, at);
+        const stop = Math.min(separator, feed, carriage, text.length);
+        // One more character tells "\r" from "\r\n".
+        if (!last && stop + 1 >= text.length && stop !== separator && stop !== feed) return;
+        if (fields.length === 0 && stop === at && stop !== separator) {
+          at += lineEnd(text, at);
+          this.rest = text.slice(at);
+          yield [];
+          continue;
+        }
         fields.push(text.slice(at, stop));
         at = stop;
       }
@@ -112,7 +125,7 @@ export class CsvSplitter {
         at += delimiter.length;
         continue;
       }
-      at = Math.min(at + newline.length, text.length);
+      at += lineEnd(text, at);
       this.rest = text.slice(at);
       yield fields;
       fields = [];

@@ -1,0 +1,85 @@
+/** The cutting of CSV into records: any line ends, also mixed and inside quotes, in chunks of any size. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { CsvSplitter } from "../src/import/csv.js";
+
+/** The header and the fields of all records of a text that comes in pieces. */
+function cut(pieces: readonly string[], delimiter?: string): string[][] {
+  const splitter = new CsvSplitter(delimiter);
+  const records = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
+  return [[...splitter.columns], ...records.map((record) => splitter.columns.map((name) => record[name]!))];
+}
+
+/** The same however the text is cut. */
+function cutAnywhere(text: string, delimiter?: string): string[][] {
+  const whole = cut([text], delimiter);
+  for (let at = 1; at < text.length; at++) assert.deepEqual(cut([text.slice(0, at), text.slice(at)], delimiter), whole, `cut at ${at}`);
+  assert.deepEqual(cut([...text], delimiter), whole, "one by one");
+  return whole;
+}
+
+test("D2: a line end inside quotes does not say how the lines of a CSV end", () => {
+  assert.deepEqual(cutAnywhere('Item,"Amount\n(USD)",Qty\r\nPen,1.5,10\r\n'), [["Item", "Amount\n(USD)", "Qty"], ["Pen", "1.5", "10"]]);
+  assert.deepEqual(cutAnywhere('a,"Amount\r\n(USD)",Qty\n7,1.5,10\n'), [["a", "Amount\r\n(USD)", "Qty"], ["7", "1.5", "10"]]);
+  assert.deepEqual(cutAnywhere('a,"b\rc"\n1,2\n'), [["a", "b\rc"], ["1", "2"]]);
+});
+
+test("D2: lines of one CSV may end in different ways", () => {
+  assert.deepEqual(cutAnywhere("a,b\n1,2\r\n3,4\r\n"), [["a", "b"], ["1", "2"], ["3", "4"]]);
+  assert.deepEqual(cutAnywhere("a\r\n1\n2\n3\n"), [["a"], ["1"], ["2"], ["3"]]);
+  assert.deepEqual(cutAnywhere('a,b\r1,"2"\r\n"3",4\n5,6\r'), [["a", "b"], ["1", "2"], ["3", "4"], ["5", "6"]]);
+});
+
+test("D2: empty lines are skipped, also before the header; a field of two quotes is a record with an empty text", () => {
+  assert.deepEqual(cutAnywhere('\r\n\na\n\n1\r\n\r\n""\n2\n\n'), [["a"], ["1"], [""], ["2"]]);
+  assert.deepEqual(cutAnywhere("a,b\n,\n"), [["a", "b"], ["", ""]]);
+});
+
+/** Small random numbers that a seed fixes. */
+function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const LETTERS = ["a", "b", " ", "é", "😀", '"', ",", ";", "\t", "|", "\n", "\r", "\r\n", "0", "::"];
+
+/** Records and one way to write them: quotes where they must be and elsewhere, and any line ends. */
+function written(next: (below: number) => number, delimiter: string): { text: string; records: string[][] } {
+  const width = 1 + next(4);
+  const field = () => Array.from({ length: next(5) }, () => LETTERS[next(LETTERS.length)]).join("");
+  const header = Array.from({ length: width }, (_, at) => `${at}${field()}`.trim());
+  const records = [header, ...Array.from({ length: next(6) }, () => Array.from({ length: width }, field))];
+  const end = () => ["\n", "\r\n", "\r"][next(3)]!;
+  const quoted = (value: string) => `"${value.replaceAll('"', '""')}"${next(4) === 0 && delimiter !== " " ? " " : ""}`;
+  const line = (values: string[]) => values.map((value) => {
+    const must = /["\r\n]/.test(value) || value.includes(delimiter) || (width === 1 && value === "");
+    return must || next(3) === 0 ? quoted(value) : value;
+  }).join(delimiter);
+  let text = "";
+  for (const [at, record] of records.entries()) {
+    while (next(5) === 0) text += end();
+    // The last line may have no end.
+    text += line(record) + (at === records.length - 1 && next(3) === 0 ? "" : end());
+  }
+  return { text, records };
+}
+
+const LIVES = Number(process.env.TABSTORE_CSV_LIVES ?? 20_000);
+
+test(`D2: ${LIVES} random CSV texts, cut at random, have the records that were written`, () => {
+  for (let seed = 1; seed <= LIVES; seed++) {
+    const next = random(seed);
+    const delimiter = [",", ";", "\t", "|", "::", " "][next(6)]!;
+    const { text, records } = written(next, delimiter);
+    const pieces: string[] = [];
+    for (let at = 0; at < text.length; ) pieces.push(text.slice(at, (at += 1 + next(7))));
+    const message = `seed ${seed}: ${JSON.stringify(text)}`;
+    assert.deepEqual(cut(pieces, delimiter), records, message);
+    assert.deepEqual(cut([text], delimiter), records, message);
+  }
+});
