@@ -2,7 +2,7 @@
 
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
-import { kindOf, shown } from "../codec/kinds.js";
+import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../loads.js";
 import type { KeyColumn, TableDescription } from "../tables.js";
@@ -68,12 +68,47 @@ function toBinary(source: string, value: unknown): InputValue {
   }
 }
 
+/** Whether an object is one of `{}`, of any frame: JSON text has all of it. Instances of classes have a prototype that has one. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** What to do with a thing of which JSON text would lose something. */
+function textAdvice(value: unknown): string {
+  if (isBytes(value)) return "give it the type BINARY";
+  if (value instanceof Map) return "make an object of it (Object.fromEntries)";
+  if (value instanceof Set || ArrayBuffer.isView(value)) return "make an array of it (Array.from)";
+  if (value instanceof ArrayBuffer) return "make a Uint8Array of it, with the type BINARY";
+  if (value instanceof Blob) return "await its text() or bytes() first";
+  if (typeof value === "number") return "give null or a finite number";
+  return "make a text or a plain object of it";
+}
+
+/** Whether JSON text has all of a value, but for what is in it. A Date has become its ISO text before. */
+function hasJson(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "object" && value !== null) return Array.isArray(value) || isPlain(value);
+  return typeof value !== "function" && typeof value !== "symbol";
+}
+
+/** The text of a value: of an object or an array as JSON, of a Date in the form of ISO 8601. */
 function toText(source: string, value: unknown): string {
   if (typeof value === "string") return value;
+  if (value instanceof Double) return String(value.value);
+  let lossy: unknown = JSON;
   try {
-    return typeof value === "object" ? (value instanceof Double ? String(value.value) : printJson(value)) : String(value);
+    if (value instanceof Date) return value.toISOString();
+    if (typeof value !== "object") return String(value);
+    return printJson(value, (inner) => {
+      if (hasJson(inner)) return;
+      lossy = inner;
+      throw new TypeError("no JSON text has all of it");
+    });
   } catch {
-    throw bad(source, "STRING", value);
+    if (lossy === JSON) throw bad(source, "STRING", value);
+    const what = typeof lossy === "number" ? String(lossy) : kindOf(lossy);
+    throw invalid(`The column '${source}' cannot be stored as text: ${lossy === value ? "it holds" : "in it is"} ${what}. Here ${textAdvice(lossy)}.`);
   }
 }
 
@@ -94,7 +129,8 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
       if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) return new Double(value);
       if (typeof value === "object" && !(value instanceof Uint8Array) && !(value instanceof Double)) {
         if (isCells(value)) return value;
-        throw invalid(`The column '${source}' holds ${kindOf(value)}: give it the type STRING to store it as JSON text, or leave it out.`);
+        const advice = value instanceof Date ? "give it the type STRING to store its ISO text" : hasJson(value) ? "give it the type STRING to store it as JSON text" : textAdvice(value);
+        throw invalid(`The column '${source}' holds ${kindOf(value)}: ${advice}, or leave it out.`);
       }
       return value as InputValue;
   }

@@ -88,8 +88,11 @@ export function parseJson(json: string): unknown {
 }
 
 /** `JSON.stringify`, with bigints as the integers that they are. */
-export function printJson(value: unknown): string {
-  const print = (one: (integer: bigint) => unknown): string => JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? one(inner) : inner));
+export function printJson(value: unknown, check: (inner: unknown) => void = () => {}): string {
+  const print = (one: (integer: bigint) => unknown): string => JSON.stringify(value, (_, inner: unknown) => {
+    check(inner);
+    return typeof inner === "bigint" ? one(inner) : inner;
+  });
   let integers = 0;
   const plain = print(() => ++integers);
   if (integers === 0) return plain;
