@@ -4,6 +4,7 @@ use crate::run::{Failure, command, command_in, output, root, run, say, target};
 use crate::{contract, order, short_names, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The effort of the compilers for the wasm file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,20 +70,31 @@ pub fn package(profile: Profile) -> Result<(), Failure> {
     run(command_in(&root().join("pkg"), "npm", &["run", "--silent", "build"]))
 }
 
-/// Builds pkg/wasm/: the wasm file and its glue.
-fn wasm(profile: Profile) -> Result<(), Failure> {
-    let (name, folder) = match profile {
-        Profile::Release => ("release", "release"),
-        Profile::Dev => ("dev", "debug"),
-    };
-    say(format_args!("Compiling the engine to WebAssembly ({name})"));
+/// Begins to compile the engine in the background: most of that takes one processor only. A build that comes later waits for it,
+/// and tells what is wrong with the code.
+pub fn compile_ahead(profile: Profile) -> Result<(), Failure> {
+    tools::wasm_target()?;
+    compiler(profile).stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).spawn()?;
+    Ok(())
+}
+
+/// The command that compiles the engine to WebAssembly.
+fn compiler(profile: Profile) -> Command {
+    let name = if profile == Profile::Release { "release" } else { "dev" };
     let arguments =
         ["build", "--quiet", "--package", "tabstore", "--lib", "--target", "wasm32-unknown-unknown", "--profile", name];
     let mut compile = command("cargo", &arguments);
     if profile == Profile::Release {
         compile.env("CARGO_ENCODED_RUSTFLAGS", release_flags().join("\x1f"));
     }
-    run(compile)?;
+    compile
+}
+
+/// Builds pkg/wasm/: the wasm file and its glue.
+fn wasm(profile: Profile) -> Result<(), Failure> {
+    let folder = if profile == Profile::Release { "release" } else { "debug" };
+    say(format_args!("Compiling the engine to WebAssembly ({folder})"));
+    run(compiler(profile))?;
     let compiled = target().join("wasm32-unknown-unknown").join(folder).join("tabstore.wasm");
 
     // The tools take a while, so they are skipped if the compiler had nothing to do and they are as they were.

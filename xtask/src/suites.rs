@@ -11,6 +11,7 @@ use crate::tools;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
 /// The suites in their order: the fastest come first. The last two are of the full tier only.
@@ -75,6 +76,9 @@ pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
     let started = Instant::now();
     let mut done: Vec<(String, Outcome, f64)> = Vec::new();
     let mut built = None;
+    if tier != Tier::Fast && suites.contains(&"native") && suites.contains(&"package") {
+        build::compile_ahead(profile)?;
+    }
     for suite in &suites {
         let began = Instant::now();
         if matches!(*suite, "size" | "package" | "console" | "packaging" | "e2e" | "benches") && built.is_none() {
@@ -213,7 +217,7 @@ fn checks(tier: Tier) -> Result<Outcome, Failure> {
         command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
         outcome += Outcome::of(what, watched(command, |_| true)?);
     }
-    if tier != Tier::Fast {
+    if tier == Tier::Full {
         say("Linting the native benchmarks");
         outcome += Outcome::of("lints of the native benchmarks", watched(native::lint(), |_| true)?);
     }
@@ -248,7 +252,6 @@ fn doctests() -> Result<Outcome, Failure> {
 /// A browser with its driver, as wasm-bindgen's test runner takes them.
 struct Driven {
     name: &'static str,
-    is_first: bool,
     /// The environment variable that names the driver.
     variable: &'static str,
     driver: PathBuf,
@@ -262,9 +265,8 @@ fn wasm(tier: Tier) -> Result<Outcome, Failure> {
     let (chromium, others) = (tools::browser()?, tools::other_browsers()?);
     let runner = tools::wasm_tool("wasm-test-runner")?;
     let display = tools::Display::start()?;
-    let with_backend = |name, features: &str| Driven {
+    let with_backend = |name, features| Driven {
         name,
-        is_first: features.is_empty(),
         variable: "CHROMEDRIVER",
         driver: chromium.driver.clone(),
         capabilities: chromium_options(&chromium.chromium, features),
@@ -274,7 +276,6 @@ fn wasm(tier: Tier) -> Result<Outcome, Failure> {
         with_backend("Chromium, IndexedDB on SQLite", "IdbSqliteBackingStore,IdbSqliteOnDiskRollout"),
         Driven {
             name: "WebKit",
-            is_first: false,
             variable: "SAFARIDRIVER",
             driver: others.webkit_driver,
             capabilities: format!(
@@ -284,17 +285,15 @@ fn wasm(tier: Tier) -> Result<Outcome, Failure> {
         },
     ];
     let test = ["test", "--quiet", "--package", "tabstore", "--test", "browser", "--target", "wasm32-unknown-unknown"];
-    let mut outcome = Outcome::default();
-    for browser in browsers {
+    fs::create_dir_all(target().join("xtask"))?;
+    let mut runs = Vec::new();
+    for (at, browser) in browsers.into_iter().enumerate() {
+        let capabilities = target().join(format!("xtask/webdriver-{at}.json"));
+        fs::write(&capabilities, browser.capabilities)?;
         let places = [("a page", "WASM_BINDGEN_USE_BROWSER"), ("a worker", "WASM_BINDGEN_USE_DEDICATED_WORKER")];
-        // At the gate both places in Chromium, with its default backend; a worker, where the engine runs, in the others.
-        let places = if tier == Tier::Full || browser.is_first { &places[..] } else { &places[1..] };
-        for (place, variable) in places {
-            let what = format!("{}, {place}", browser.name);
-            say(format_args!("Running the wasm tests ({what})"));
-            let capabilities = target().join("xtask/webdriver.json");
-            fs::create_dir_all(target().join("xtask"))?;
-            fs::write(&capabilities, &browser.capabilities)?;
+        // At the gate both places in Chromium with its default backend; a worker, where the engine runs, in the others.
+        let skipped = usize::from(tier != Tier::Full && at > 0);
+        for (place, variable) in places.into_iter().skip(skipped) {
             let mut command = command("cargo", &test);
             command
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner)
@@ -306,16 +305,43 @@ fn wasm(tier: Tier) -> Result<Outcome, Failure> {
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "180")
                 .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "120")
                 .env(variable, "1");
-            let mut tests = Vec::new();
-            let success = watched(command, |line| {
-                tests.extend(wasm_test(&what, line));
-                wasm_test(&what, line).is_none_or(|test| test.event == Event::Failed)
-            })?;
-            let lines: Vec<String> = tests.iter().map(Test::line).collect();
-            fs::write(report::file(&format!("wasm {what}"))?, lines.join("\n"))?;
-            outcome.add(&what, tests, success);
+            runs.push((format!("{}, {place}", browser.name), command));
         }
     }
+    say("Running the wasm tests");
+    let mut outcome = Outcome::default();
+    // The first one compiles them. Each prepares the file with one processor, so the others run by twos.
+    let mut runs = runs.into_iter();
+    if let Some((what, command)) = runs.next() {
+        outcome += in_browser(&what, command)?;
+    }
+    while let Some((what, command)) = runs.next() {
+        let beside = runs.next();
+        outcome += thread::scope(|scope| {
+            let beside = beside.map(|(what, command)| scope.spawn(move || in_browser(&what, command)));
+            let mut outcome = in_browser(&what, command)?;
+            if let Some(beside) = beside {
+                outcome += beside.join().map_err(|_| Failure::new("a run of the wasm tests panicked"))??;
+            }
+            Ok::<_, Failure>(outcome)
+        })?;
+    }
+    Ok(outcome)
+}
+
+/// Runs the wasm tests in a browser.
+fn in_browser(what: &str, command: Command) -> Result<Outcome, Failure> {
+    let mut tests = Vec::new();
+    let success = watched(command, |line| {
+        let test = wasm_test(what, line);
+        let is_shown = test.as_ref().is_none_or(|test| test.event == Event::Failed);
+        tests.extend(test);
+        is_shown
+    })?;
+    let mut outcome = Outcome::default();
+    let lines: Vec<String> = tests.iter().map(Test::line).collect();
+    fs::write(report::file(&format!("wasm {what}"))?, lines.join("\n"))?;
+    outcome.add(what, tests, success);
     Ok(outcome)
 }
 
