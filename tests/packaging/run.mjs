@@ -124,7 +124,7 @@ async function serve(app, folder) {
 }
 
 /** The page's report once it is done. Vite's server may reload it once, when it has found the packages it needs. */
-async function report(page) {
+async function pageReport(page) {
   await page.waitForFunction(() => window.report?.done, undefined, { timeout: 60_000 });
   return page.evaluate(() => window.report);
 }
@@ -216,7 +216,7 @@ for (const app of APPS) {
       // Twice: the rows of the first visit are still there, and the example still runs.
       for (const visit of ["first", "second"]) {
         await page.goto(server.address);
-        const { printed, extras, error } = await report(page);
+        const { printed, extras, error } = await pageReport(page);
         assert.equal(error, undefined, `${visit} visit: ${error} ${errors.join()}`);
         checkExample(printed);
         assert.deepEqual(extras, EXTRAS_EXPECTED);
@@ -234,7 +234,7 @@ await test(WRONG_ENTRY.name, async () => {
   const page = await browser.newPage();
   try {
     await page.goto(server.address);
-    const { error } = await report(page);
+    const { error } = await pageReport(page);
     assert.match(error, /^TabStoreError: .*could not be loaded.*import 'tabstore\/inline'/);
   } finally {
     await page.close();
