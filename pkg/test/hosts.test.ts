@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { code, type Package, skip } from "./support/package.js";
+import { code, hasModules, type Package, skip } from "./support/package.js";
 import { checked } from "./support/tab.js";
 
 const ENTRIES = ["index.js", "inline.js", "node.js"];
@@ -17,7 +17,7 @@ const options = { storage: "memory" } as const;
 async function load(entry: string): Promise<Package> {
   const entered = await import(pathToFileURL(path.resolve("dist", entry)).href) as Package;
   // The default entry fetches its files, which Node does not do.
-  if (entry === "index.js") entered.init(file("bg"), { occasional: file("occasional") });
+  if (entry === "index.js") entered.init(file("bg"), hasModules ? { occasional: file("occasional") } : {});
   return entered;
 }
 

@@ -13,6 +13,9 @@ export const entry = path.resolve("dist/node.js");
 /** Why these tests are skipped, if so. */
 export const skip = !existsSync(entry) && "the package has not been built";
 
+/** Whether the engine is in several files. Builds that are not optimised (`--dev`) have it in one. */
+export const hasModules = existsSync(path.resolve("dist/tabstore_occasional.wasm"));
+
 /** The exports of the package. */
 export type Package = typeof import("../../src/index.js");
 
