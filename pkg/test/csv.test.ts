@@ -34,6 +34,7 @@ test("D2: lines of one CSV may end in different ways", () => {
 
 test("D2: empty lines are skipped, also before the header; a field of two quotes is a record with an empty text", () => {
   assert.deepEqual(cutAnywhere('\r\n\na\n\n1\r\n\r\n""\n2\n\n'), [["a"], ["1"], [""], ["2"]]);
+  assert.deepEqual(cutAnywhere("\n\r\na;b\n1;2,5\n"), [["a", "b"], ["1", "2,5"]]);
   assert.deepEqual(cutAnywhere("a,b\n,\n"), [["a", "b"], ["", ""]]);
 });
 

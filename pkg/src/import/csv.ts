@@ -11,11 +11,11 @@ import { invalid } from "../errors.js";
 
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** The separator that occurs most outside quotes in the first line; undefined if that line goes on behind the text. */
+/** The separator that occurs most outside quotes in the first line that is not empty; undefined if it goes on behind the text. */
 function guessDelimiter(text: string, last: boolean): string | undefined {
   const counts = new Map<string, number>();
   let [quoted, ended] = [false, last];
-  for (const character of text) {
+  for (const character of text.replace(/^[\r\n]+/, "")) {
     if (character === '"') quoted = !quoted;
     else if (!quoted && (character === "\n" || character === "\r")) {
       ended = true;
