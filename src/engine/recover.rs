@@ -123,6 +123,7 @@ impl Engine {
         Self::open_any(storage.into(), env, options)
     }
 
+    /// Not generic, so the opening is compiled with the library, and not with each program that opens.
     fn open_any(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Self>>> {
         Box::pin(Self::take_lead(storage, env, options))
     }

@@ -43,11 +43,10 @@ export const singles = (...choices) => covering(choices, named);
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
  * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that
- * `repeats` something does it `times(n)`; long runs have only such tests. One that is `alone` freezes, kills or measures: nothing
- * else runs meanwhile. One that is of `full` does not run at the gate.
+ * `repeats` something does it `times(n)`; long runs have only such tests. One that is `alone` asserts a time or a rate:
+ * nothing else runs meanwhile.
  */
-export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false, full = false } = {}) {
-  if (full && tier !== "full") return;
+export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false } = {}) {
   if (process.env.E2E_TIMES !== undefined && !repeats) return;
   all.tests.push({ name, body, file: all.file, limit: seconds, alone, lacks: needs.find((one) => one in engine.lacks) });
 }

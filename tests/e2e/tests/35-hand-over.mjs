@@ -86,6 +86,17 @@ for (const worker of [true, false]) {
   });
 }
 
+/** Ends the writing of a tab, and gives what it has `seen`. No call of it may have failed. */
+async function written(page) {
+  const { seen, errors } = await page.evaluate(async () => {
+    stopped = true;
+    await writing;
+    return { seen, errors };
+  });
+  assert.deepEqual(errors.slice(0, 3), []);
+  return seen;
+}
+
 /** Writes without a pause, in all ways, alone and together, by two handles, and notes what was acknowledged. */
 const write = async (tab) => {
   globalThis.second = await T.open("shared");
@@ -157,12 +168,7 @@ for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
     await one.evaluate(() => db.createTable({ tableName: "given", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER", autoIncrement: true }] }));
     const sum = { counted: 0, rows: 0, given: [], unknown: [] };
     const collect = async (page) => {
-      const { seen, errors } = await page.evaluate(async () => {
-        stopped = true;
-        await writing;
-        return { seen, errors };
-      });
-      assert.deepEqual(errors.slice(0, 3), []);
+      const seen = await written(page);
       sum.counted += seen.counted;
       sum.rows += seen.rows;
       sum.given.push(...seen.given);
@@ -245,12 +251,7 @@ for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
     const { context, server, one, two } = await tabs(t, { prepare });
     const sum = { rows: 0, loads: 0, counted: new Map() };
     const finish = async (page) => {
-      const { seen, errors } = await page.evaluate(async () => {
-        stopped = true;
-        await writing;
-        return { seen, errors };
-      });
-      assert.deepEqual(errors.slice(0, 3), []);
+      const seen = await written(page);
       sum.rows += seen.rows;
       sum.loads += seen.loads;
       for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
@@ -327,12 +328,7 @@ for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
     const { context, server, one, two } = await tabs(t, { prepare });
     const sum = { tables: ["t"], keys: [], changes: 0 };
     const finish = async (page) => {
-      const { seen, errors } = await page.evaluate(async () => {
-        stopped = true;
-        await writing;
-        return { seen, errors };
-      });
-      assert.deepEqual(errors.slice(0, 3), []);
+      const seen = await written(page);
       sum.tables.push(...Object.keys(seen.tables));
       sum.keys.push(...Object.keys(seen.keys));
       sum.changes += seen.changes;
