@@ -72,7 +72,10 @@ export const fact = (page, label) => page.evaluate((label) => {
 }, label);
 
 /** A person looks at another tab, and comes back to this one. A driven browser tells its pages nothing of that. */
-export const look = (page) => page.evaluate(() => {
-  dispatchEvent(new Event("blur"));
-  dispatchEvent(new Event("focus"));
-});
+export async function look(page) {
+  await page.bringToFront();
+  await page.evaluate(() => {
+    dispatchEvent(new Event("blur"));
+    dispatchEvent(new Event("focus"));
+  });
+}

@@ -40,6 +40,15 @@ export const pairs = (...choices) => covering(choices, (one) => named(one).flatM
 /** The cases of a product whose tests take long. At the gate so many that each choice is in one of them. */
 export const singles = (...choices) => covering(choices, named);
 
+// Not every engine begins with the same choice.
+let turn = engine.name.length;
+
+/**
+ * The choices of a test that does the same with each. At the gate it is one of them, in turn: each choice comes in about as many tests.
+ * Not for what a test is about, as the backends are where storage fails.
+ */
+export const turns = (choices) => (tier === "full" ? choices : [choices[turn++ % choices.length]]);
+
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
  * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that

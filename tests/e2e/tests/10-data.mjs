@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, newProfile, openPage, reload, startBrowser } from "../support/browser.mjs";
-import { singles, test } from "../support/harness.mjs";
+import { singles, test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 const AT = 1466676354000;
@@ -64,7 +64,7 @@ for (const [backend, [clock, said]] of singles(BACKENDS, [[1466762755000, "a clo
   }, { needs: ["restart"] });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`V7, V6, V10: the instants at the boundary are visible and writable exactly as ruled (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);
@@ -119,7 +119,7 @@ for (const worker of [true, false]) {
   });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`D1, D2, T3: every type, every integer and any text are stored exactly, as keys and as values (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);
@@ -189,7 +189,7 @@ for (const worker of [true, false]) {
   });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`R5, R1, R6: calls that are not awaited happen in call order on one row, and no increment is lost (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);
@@ -360,7 +360,7 @@ test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its 
   assert.deepEqual(instances, ["wrong"]);
 });
 
-for (const backend of BACKENDS) {
+for (const backend of turns(BACKENDS)) {
   test(`R2: sorted rows of a writer go into segments without the log, other calls see them in call order, and they stay (${backend})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t, { backend }), server);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage, reload, startBrowser } from "../support/browser.mjs";
 import { compareRows, figures, foreignFiles, told } from "../support/foreign-files.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /** Imports a file as it is downloaded, and puts its rows by writers, each for a few of them. */
@@ -34,7 +34,7 @@ async function read({ worker, tableName }) {
   return JSON.stringify(rows);
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`D2: real texts in more than ten scripts are stored as the files say, byte by byte, also after a reload (${worker ? "worker" : "in the page"})`, async (t) => {
     const files = await foreignFiles();
     const server = await servePackage(t);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 
 import { newProfile, openPage, reload, startBrowser } from "../support/browser.mjs";
-import { test, times } from "../support/harness.mjs";
+import { test, times, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /** Runs `script` in a page with the package. */
@@ -15,7 +15,7 @@ async function inPage(t, script, argument) {
 }
 
 // 100 callers all read one count and all try to replace it: 10,000 successes take a million tries.
-for (const [worker, rounds] of [[true, times(100, 30)], [false, 20]]) {
+for (const [worker, rounds] of turns([[true, times(100, 30)], [false, 20]])) {
   test(`R6, R5: compare-and-set by 100 callers, ${rounds} rounds each, loses no update; so do increments (${worker ? "worker" : "in the page"})`, async (t) => {
     const seen = await inPage(t, async ([worker, rounds]) => {
       const db = await T.open("counters", { worker });

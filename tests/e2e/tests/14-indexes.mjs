@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, newProfile, openPage, reload, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
-for (const backend of BACKENDS) {
+for (const backend of turns(BACKENDS)) {
   test(`R6, T8: an index is built over what is there, goes on after a reload, and equals its table (${backend})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t, { backend }), server);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open, WAYS } from "../support/tabs.mjs";
 
@@ -152,7 +152,7 @@ async function check(t, pages, last) {
   return { heard, stored };
 }
 
-for (const [way, prepare] of WAYS) {
+for (const [way, prepare] of turns(WAYS)) {
   test(`ST2: consumers in three tabs share the channels, and the group goes on when the leader crashes and the next one closes (${way})`, async (t) => {
     const server = await servePackage(t);
     const context = await startBrowser(t);

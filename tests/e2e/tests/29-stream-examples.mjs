@@ -9,7 +9,12 @@ import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const button = (page, name) => page.getByRole("button", { name, exact: true });
-const press = (page, name) => button(page, name).click();
+
+/** Presses a button of a tab that a person looks at. */
+async function press(page, name) {
+  await page.bringToFront();
+  await button(page, name).click();
+}
 
 /** Presses a button that writes, and waits until that is stored. */
 async function write(page, name) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 const create = async ({ name, worker }) => {
@@ -60,7 +60,7 @@ async function checkFenced(t, one, two, worker) {
   await two.evaluate(() => db.close());
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`R5, fencing: a tab whose lock was stolen gets LeaderChanged and never writes (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const context = await startBrowser(t);

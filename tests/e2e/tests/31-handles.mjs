@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /**
@@ -19,7 +19,7 @@ async function left(page) {
   }
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   const place = worker ? "worker" : "in the page";
 
   test(`handles: the same instance opened many times in one page is one engine, until the last handle is closed (${place})`, async (t) => {

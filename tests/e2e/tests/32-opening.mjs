@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 const TIMES = Number(process.env.E2E_ABORTS ?? 25);
@@ -25,7 +25,7 @@ async function workers(page) {
   return page.workers().length;
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   const place = worker ? "worker" : "in the page";
   test(`open: who gives an opening up, closes or deletes, and opens again without waiting, is not refused by himself (${place})`, async (t) => {
     const server = await servePackage(t);
@@ -211,7 +211,7 @@ test("deleteInstance, signal: whenever a deletion is given up, an opening of the
   t.note(`${seen.given} of ${TIMES} were given up under way`);
 });
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`storage: "memory": each opening of one name has a store of its own, which is gone when closed (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);

@@ -3,80 +3,78 @@
 import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { singles, test } from "../support/harness.mjs";
 import { open, tabs, WAYS } from "../support/tabs.mjs";
 
-for (const [way, prepare] of WAYS) {
-  for (const worker of [true, false]) {
-    test(`followers: every kind of call from another tab (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
-      const { one, two } = await tabs(t, { options: { worker }, prepare });
-      const seen = await two.evaluate(async () => {
-        const key = (n) => ({ tableName: "t", primaryKey: { k: "a", n } });
-        const seen = {};
-        await db.putRow({ ...key(1), attributes: { v: 1 } });
-        await db.updateRow({ ...key(1), increment: { v: 2 } });
-        seen.get = (await db.getRow(key(1))).row.get("v");
-        seen.batch = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 2 } } }, { tableName: "t", put: { primaryKey: { k: "a", n: 3 } } }])).map(({ ok }) => ok);
-        seen.atomic = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 4 } } }], { atomic: true })).map(({ ok }) => ok);
-        seen.gets = (await db.batchGetRow([{ tableName: "t", primaryKeys: [{ k: "a", n: 2 }, { k: "a", n: 9 }] }]))[0].map(({ row }) => row !== null);
-        await db.deleteRow(key(4));
-        seen.refused = (await H.refusal(() => db.putRow({ ...key(1), condition: { rowExistence: "EXPECT_NOT_EXIST" } }))).code;
-        const writer = db.writer("t");
-        for (let n = 0; n < 20_000; n++) {
-          const wait = writer.put({ primaryKey: { k: "w", n }, attributes: { text: H.noise(n, 50) } });
-          if (wait) await wait;
-        }
-        seen.written = (await writer.close()).rows;
-        seen.imported = (await db.importRows("t", new Blob(["k,n,x\ni,1,2\ni,2,3\n"], { type: "text/csv" }), { format: "csv" })).rows;
-        seen.scanned = 0;
-        for await (const row of db.scan({ tableName: "t", start: { k: "w", n: T.INF_MIN }, end: { k: "w", n: T.INF_MAX } })) seen.scanned += row.get("text").length === 50 ? 1 : 0;
-        seen.page = (await db.getRange({ tableName: "t", limit: 2 })).rows.length;
-        seen.count = (await db.count({ tableName: "t" })).count;
-        const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
-        await tx.putRow({ ...key(7), attributes: { v: 7 } });
-        seen.hidden = (await db.getRow(key(7))).row === null;
-        await tx.commit();
-        seen.committed = (await db.getRow(key(7))).row.get("v");
-        const undone = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
-        await undone.putRow(key(8));
-        await undone.abort();
-        seen.aborted = (await db.getRow(key(8))).row === null;
-        await db.createTable({ tableName: "made", primaryKey: [{ name: "id", type: "INTEGER" }] });
-        seen.tables = await db.listTable();
-        seen.described = (await db.describeTable("made")).primaryKey[0].type;
-        await db.updateTable({ tableName: "made", maxVersions: 3 });
-        await db.deleteTable("made");
-        seen.missingTable = (await H.refusal(() => db.describeTable("made"))).code;
-        await db.flush();
-        await db.compact();
-        seen.kind = (await db.metrics()).kind;
-        seen.split = (await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1, splitSizeUnitBytes: 1024 * 1024 })).splits.length > 0;
-        seen.damaged = 0;
-        for await (const _ of db.verify({ texts: true })) seen.damaged += 1;
-        const control = new AbortController();
-        const given = H.refusal(() => db.getRange({ tableName: "t", signal: control.signal }));
-        control.abort(new Error("enough"));
-        seen.given = (await given).message;
-        return seen;
-      });
-      assert.deepEqual(seen, {
-        get: 3, batch: [true, true], atomic: [true], gets: [true, false], refused: "OTSConditionCheckFail", written: 20_000, imported: 2, scanned: 20_000, page: 2, count: 20_005,
-        hidden: true, committed: 7, aborted: true, tables: ["made", "t"], described: "INTEGER", missingTable: "OTSObjectNotExist", kind: "high-performance", split: true, damaged: 0, given: "enough",
-      });
-      // R5: what a follower wrote, the leader sees, and the other way round.
-      assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 20_006);
-      await one.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 50 } }));
-      assert.equal(await two.evaluate(async () => (await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } })).row.primaryKey.n), 50);
-      const took = await two.evaluate(async () => {
-        const started = performance.now();
-        for (let i = 0; i < 300; i++) await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } });
-        return (performance.now() - started) / 300;
-      });
-      t.note(`a read from a follower takes ${(took * 1000).toFixed(0)} us`);
-      await two.evaluate(() => db.close());
-      await one.evaluate(() => db.close());
+for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
+  test(`followers: every kind of call from another tab (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
+    const { one, two } = await tabs(t, { options: { worker }, prepare });
+    const seen = await two.evaluate(async () => {
+      const key = (n) => ({ tableName: "t", primaryKey: { k: "a", n } });
+      const seen = {};
+      await db.putRow({ ...key(1), attributes: { v: 1 } });
+      await db.updateRow({ ...key(1), increment: { v: 2 } });
+      seen.get = (await db.getRow(key(1))).row.get("v");
+      seen.batch = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 2 } } }, { tableName: "t", put: { primaryKey: { k: "a", n: 3 } } }])).map(({ ok }) => ok);
+      seen.atomic = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 4 } } }], { atomic: true })).map(({ ok }) => ok);
+      seen.gets = (await db.batchGetRow([{ tableName: "t", primaryKeys: [{ k: "a", n: 2 }, { k: "a", n: 9 }] }]))[0].map(({ row }) => row !== null);
+      await db.deleteRow(key(4));
+      seen.refused = (await H.refusal(() => db.putRow({ ...key(1), condition: { rowExistence: "EXPECT_NOT_EXIST" } }))).code;
+      const writer = db.writer("t");
+      for (let n = 0; n < 20_000; n++) {
+        const wait = writer.put({ primaryKey: { k: "w", n }, attributes: { text: H.noise(n, 50) } });
+        if (wait) await wait;
+      }
+      seen.written = (await writer.close()).rows;
+      seen.imported = (await db.importRows("t", new Blob(["k,n,x\ni,1,2\ni,2,3\n"], { type: "text/csv" }), { format: "csv" })).rows;
+      seen.scanned = 0;
+      for await (const row of db.scan({ tableName: "t", start: { k: "w", n: T.INF_MIN }, end: { k: "w", n: T.INF_MAX } })) seen.scanned += row.get("text").length === 50 ? 1 : 0;
+      seen.page = (await db.getRange({ tableName: "t", limit: 2 })).rows.length;
+      seen.count = (await db.count({ tableName: "t" })).count;
+      const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
+      await tx.putRow({ ...key(7), attributes: { v: 7 } });
+      seen.hidden = (await db.getRow(key(7))).row === null;
+      await tx.commit();
+      seen.committed = (await db.getRow(key(7))).row.get("v");
+      const undone = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
+      await undone.putRow(key(8));
+      await undone.abort();
+      seen.aborted = (await db.getRow(key(8))).row === null;
+      await db.createTable({ tableName: "made", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      seen.tables = await db.listTable();
+      seen.described = (await db.describeTable("made")).primaryKey[0].type;
+      await db.updateTable({ tableName: "made", maxVersions: 3 });
+      await db.deleteTable("made");
+      seen.missingTable = (await H.refusal(() => db.describeTable("made"))).code;
+      await db.flush();
+      await db.compact();
+      seen.kind = (await db.metrics()).kind;
+      seen.split = (await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1, splitSizeUnitBytes: 1024 * 1024 })).splits.length > 0;
+      seen.damaged = 0;
+      for await (const _ of db.verify({ texts: true })) seen.damaged += 1;
+      const control = new AbortController();
+      const given = H.refusal(() => db.getRange({ tableName: "t", signal: control.signal }));
+      control.abort(new Error("enough"));
+      seen.given = (await given).message;
+      return seen;
     });
-  }
+    assert.deepEqual(seen, {
+      get: 3, batch: [true, true], atomic: [true], gets: [true, false], refused: "OTSConditionCheckFail", written: 20_000, imported: 2, scanned: 20_000, page: 2, count: 20_005,
+      hidden: true, committed: 7, aborted: true, tables: ["made", "t"], described: "INTEGER", missingTable: "OTSObjectNotExist", kind: "high-performance", split: true, damaged: 0, given: "enough",
+    });
+    // R5: what a follower wrote, the leader sees, and the other way round.
+    assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 20_006);
+    await one.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 50 } }));
+    assert.equal(await two.evaluate(async () => (await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } })).row.primaryKey.n), 50);
+    const took = await two.evaluate(async () => {
+      const started = performance.now();
+      for (let i = 0; i < 300; i++) await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } });
+      return (performance.now() - started) / 300;
+    });
+    t.note(`a read from a follower takes ${(took * 1000).toFixed(0)} us`);
+    await two.evaluate(() => db.close());
+    await one.evaluate(() => db.close());
+  });
 }
 
 test("followers: options of the engine are compared with the leader's; those of the caller are its own", async (t) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { BACKENDS, load, openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { singles, test } from "../support/harness.mjs";
+import { singles, test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { noteWorkers } from "../support/workers.mjs";
 
@@ -86,7 +86,7 @@ for (const [backend, worker] of singles(BACKENDS, [true, false])) {
   });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   const place = worker ? "worker" : "in the page";
 
   test(`health: a program that opens the database with a higher version is told as that, not as a deletion (${place})`, async (t) => {
@@ -320,7 +320,7 @@ test("engines that die one after another: the third death in a minute ends the h
 });
 
 for (const how of ["removed", "sent elsewhere"]) {
-  for (const worker of [true, false]) {
+  for (const worker of turns([true, false])) {
     test(`a frame that is ${how} leaves no call of the page around it hanging: all reject with Closed (${worker ? "worker" : "in the frame"})`, async (t) => {
       const server = await servePackage(t);
       const page = await openPage(t, await startBrowser(t), server);

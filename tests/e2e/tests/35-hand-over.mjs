@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { ENDS, handOvers, inWords } from "../support/hand-over.mjs";
-import { pairs, singles, test, times } from "../support/harness.mjs";
+import { pairs, singles, test, times, turns } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 const needs = (ends) => ends === "crashes" ? ["crash"] : [];
@@ -59,7 +59,7 @@ for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], O
   }, { needs: needs(ends) });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`hand-over: a clock that was moved goes along, also to a tab that comes later (${worker ? "worker" : "in the page"})`, async (t) => {
     const START = 1_700_000_000_000;
     const DAY = 86_400_000;
@@ -347,7 +347,7 @@ for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
   }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`hand-over: a page in the back/forward cache leads no more, its calls wait, and it goes on when it comes back (${worker ? "worker" : "in the page"})`, async (t) => {
     const { one, two } = await tabs(t, { options: { worker } });
     await one.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 1 } }));

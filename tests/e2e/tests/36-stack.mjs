@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 async function onFullStack(worker) {
@@ -75,7 +75,7 @@ async function onFullStack(worker) {
   return { seen, others, found, health, taken, rows, stored };
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`R4: calls at the end of the page's stack fail alone, ${worker ? "with a worker" : "in the page"}: others are answered, close ends, the instance opens again`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);

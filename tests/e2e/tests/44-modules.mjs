@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /** The modules that the pages of a server have asked for, each as often as it was asked for. */
@@ -37,7 +37,7 @@ async function slow() {
   return (await db.count({ tableName: "t", filter: { column: "s", comparator: "LESS_THAN", value: 10, passIfMissing: false, valueTransferRule } })).count;
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`a page that stores rows loads the core, and each module at the first call that needs it (worker: ${worker})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);
@@ -197,7 +197,7 @@ test("a module of another build is refused by name, and the engine goes on", asy
   assert.ok(outcome.refused.known && outcome.refused.code === "Unavailable", outcome.refused.message);
 });
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`a file that is not this build's core is refused by name, and the right one opens the instance (worker: ${worker})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);

@@ -8,7 +8,7 @@ import path from "node:path";
 import { newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
 import { counts, put, refusal, startContext, use, USED } from "../support/contexts.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { built, servePackage } from "../support/server.mjs";
 import { open } from "../support/tabs.mjs";
 
@@ -191,7 +191,7 @@ test("contexts: a page that is no secure context has all of an instance", async 
   for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
 });
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`contexts: without a secure context the tab that opens last has the instance; the other one hears why at once, and loses nothing (${worker ? "worker" : "in the page"})`, async (t) => {
     const { server, browser } = await insecure(t);
     const [one, two] = [await openPage(t, browser, server, FILE), await openPage(t, browser, server, FILE)];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /** In the page: an instance with one row, closed; and the ways in which a browser loses it. */
@@ -51,7 +51,7 @@ const prepare = () => {
   };
 };
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`DataLost: an instance whose database is gone or empty is not opened as a new one without a word (worker: ${worker})`, async (t) => {
     const page = await openPage(t, await startBrowser(t), await servePackage(t));
     await page.evaluate(prepare);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { load, openPage, startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open } from "../support/tabs.mjs";
 import { noteWorkers } from "../support/workers.mjs";
@@ -102,7 +102,7 @@ test("a page whose engine has trapped gives the lock of another instance on, whe
   assert.deepEqual(await three.evaluate(() => next.listTable()), []);
 });
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`an engine that traps while it is being opened refuses the opening by name, at any moment, and keeps the instance from nobody (${worker ? "worker" : "in the page"})`, async (t) => {
     const server = await servePackage(t);
     const context = await startBrowser(t);
@@ -145,7 +145,7 @@ for (const worker of [true, false]) {
   });
 }
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   for (const asks of ["the tab that leads", "a tab that follows"]) {
     test(`a change of a table whose fate is unknown, asked by ${asks}: a fresh engine reads what is stored, and all handles go on (${worker ? "worker" : "in the page"})`, async (t) => {
       const { one, two } = await hurtable(t, "/doubting/", worker);

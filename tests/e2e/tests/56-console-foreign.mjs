@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { startBrowser } from "../support/browser.mjs";
 import { openConsole, openInstance, shoot, VIEWPORT } from "../support/console.mjs";
 import { compareRows, figures, foreignFiles, told } from "../support/foreign-files.mjs";
-import { test } from "../support/harness.mjs";
+import { test, times } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 /** Imports of pieces of a file, after those of whole files. */
-const PIECES = 20;
+const PIECES = times(20, 5);
 
 /** Chooses the key that the rows have, and the table's name, whatever the console suggests. */
 async function plan(dialog, { tableName, primaryKey }) {

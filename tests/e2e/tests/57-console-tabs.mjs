@@ -42,7 +42,8 @@ test("W1: in three tabs the console works alike, and shows what another tab has 
   const { pages: [one, two, three] } = await consoles(t, "shared", 3);
   for (const page of [one, two, three]) await figure(page, "Open handles", 3);
 
-  // A follower imports, browses, puts and deletes.
+  // A follower imports, browses, puts and deletes. A tab behind another one is drawn once a second only.
+  await two.bringToFront();
   await importSet(two, "stocks.csv");
   await two.getByRole("region", { name: "Partitions", exact: true }).getByRole("button", { name: /^\d+ partitions?$/ }).waitFor();
   await two.getByRole("button", { name: "Put row" }).click();
@@ -92,6 +93,7 @@ test("W1: in three tabs the console works alike, and shows what another tab has 
   await firstKey(two, "AAPL");
 
   // What a tab shows may be gone.
+  await one.bringToFront();
   await one.getByRole("button", { name: "Delete table" }).click();
   await one.getByRole("dialog").getByLabel(/Type stocks to confirm/).fill("stocks");
   await one.getByRole("dialog").getByRole("button", { name: "Delete table" }).click();
@@ -263,6 +265,7 @@ test("W1: a full origin is told in every tab, with what helps, until there is ro
   const [leader, follower] = pages;
   const other = await context.newPage();
   await load(other, server, "/package/");
+  await follower.bringToFront();
   await importSet(follower, "stocks.csv");
   await figure(follower, "Reserve for deletions", 2 * 1024 * 1024);
   await follower.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();

@@ -235,11 +235,14 @@ test("Z2, W1: tabs that share an instance show the same entities, and a conflict
   const follower = await openConsole(t, context, server, "#/shared-azure?account=demo&entities=stations");
   await follower.locator(".tag.part").getByText("follows").waitFor();
   await place(follower, /^Page 1, 25 entities/);
+  await leader.bringToFront();
   const here = await openEntity(leader, "north / 001");
+  await follower.bringToFront();
   const there = await openEntity(follower, "north / 001");
   await there.getByLabel("Value of Name").fill("Renamed");
   await press(follower, "Save");
   await there.getByText("Stored. The entity has a new ETag.").waitFor();
+  await leader.bringToFront();
   await here.getByLabel("Value of Name").fill("Mine");
   await press(leader, "Save");
   await here.getByText("Somebody else has changed this entity").waitFor();

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { loadAzure, serveAzure, useTable, USED_TABLE } from "../support/azure.mjs";
 import { openPage, reload, startBrowser } from "../support/browser.mjs";
 import { startContext } from "../support/contexts.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { led, open, WAYS } from "../support/tabs.mjs";
 
 const FILE = "/contexts.html";
@@ -28,7 +28,7 @@ const size = async (name) => {
   return entities;
 };
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`Z1, Z2, Z3: the client for Azure tables has all of the service in a page, and its entities stay (worker: ${worker})`, async (t) => {
     const server = await serveAzure(t);
     const { page } = await visit(t, await startBrowser(t), server, { worker });
@@ -219,7 +219,7 @@ test("I6: in a page a shared access signature gives the client for Azure tables 
   await page.evaluate(() => db.close());
 });
 
-for (const worker of [true, false]) {
+for (const worker of turns([true, false])) {
   test(`Z1: the module of Azure's service is loaded by the first request, once, and by nothing else (worker: ${worker})`, async (t) => {
     const server = await serveAzure(t);
     const { page } = await visit(t, await startBrowser(t), server, { worker });
@@ -304,7 +304,7 @@ const readOn = () => {
   })().catch((error) => seen.push(`${error.code}: ${error.message}`));
 };
 
-for (const [way, prepare] of WAYS) {
+for (const [way, prepare] of turns(WAYS)) {
   test(`ST3, Z3: a tab that follows reads the changes of an Azure table once, through a hand-over and a reload (${way})`, async (t) => {
     const server = await serveAzure(t);
     const browser = await startBrowser(t);
