@@ -5,6 +5,7 @@ use crate::{contract, order, short_names, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 /// The effort of the compilers for the wasm file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,16 +142,29 @@ fn optimise(wasm: &Path) -> Result<(), Failure> {
     let names = wasm_opt(wasm, &[&["-g", "--skip-pass=memory-packing"], &SHRINK[..]].concat(), &small)?;
     let tool = tools::wasm_tool("tabstore-split")?;
     let parts = output(command(&tool.to_string_lossy(), &[&small.to_string_lossy(), &split.to_string_lossy()]))?;
-    for part in parts.lines().filter_map(|line| line.split(' ').next()) {
-        let place = if part == "core" { wasm.to_owned() } else { wasm.with_file_name(format!("tabstore_{part}.wasm")) };
-        wasm_opt(&split.join(part).with_extension("wasm"), &[], &small)?;
-        fs::write(&place, order::name(&fs::read(&small)?)?)?;
-        wasm_opt(&place, &["--reorder-functions-by-name"], &small)?;
-        fs::rename(&small, &place)?;
-    }
+    // They share no file, and the core is the half of all. So two processors are enough.
+    let (core, modules): (Vec<&str>, Vec<&str>) =
+        parts.lines().filter_map(|line| line.split(' ').next()).partition(|part| *part == "core");
+    let optimise = |names: Vec<&str>| names.into_iter().try_for_each(|name| optimise_part(wasm, &split, name));
+    thread::scope(|scope| {
+        let others = scope.spawn(|| optimise(modules));
+        optimise(core)?;
+        others.join().map_err(|_| Failure::new("the optimiser of the modules has failed"))?
+    })?;
     let glue = wasm.with_file_name("tabstore.js");
     let text = fs::read_to_string(&glue)?;
     fs::write(&glue, short_names::apply(&text, &names)?)?;
+    Ok(())
+}
+
+/// Makes a part small, and brings its functions into an order that compresses well.
+fn optimise_part(wasm: &Path, split: &Path, name: &str) -> Result<(), Failure> {
+    let place = if name == "core" { wasm.to_owned() } else { wasm.with_file_name(format!("tabstore_{name}.wasm")) };
+    let small = place.with_extension("small");
+    wasm_opt(&split.join(name).with_extension("wasm"), &[], &small)?;
+    fs::write(&place, order::name(&fs::read(&small)?)?)?;
+    wasm_opt(&place, &["--reorder-functions-by-name"], &small)?;
+    fs::rename(&small, &place)?;
     Ok(())
 }
 

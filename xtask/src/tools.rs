@@ -179,10 +179,10 @@ fn look_for_browser() -> Option<Browser> {
 
 /// The programs of `xtask-wasm`. They are built at first use.
 pub fn wasm_tool(name: &str) -> Result<PathBuf, Failure> {
-    let tool = target().join("debug").join(name);
+    let tool = target().join("tools").join(name);
     if !tool.is_file() {
-        say("Compiling wasm-bindgen's tools (once, about two minutes)");
+        say("Compiling wasm-bindgen's tools (once, about a minute)");
     }
-    run(command("cargo", &["build", "--quiet", "--package", "xtask-wasm"]))?;
+    run(command("cargo", &["build", "--quiet", "--package", "xtask-wasm", "--profile", "tools"]))?;
     Ok(tool)
 }

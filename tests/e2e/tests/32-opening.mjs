@@ -142,7 +142,8 @@ for (const worker of turns([true, false])) {
       return { message, took, instances: await T.listInstances() };
     }, worker);
     assert.equal(seen.message, "enough");
-    assert.ok(seen.took < 50, `it took ${seen.took} ms`);
+    // An opening that hangs is cut off after two seconds. This one does not wait for that.
+    assert.ok(seen.took < 1000, `it took ${seen.took} ms`);
     assert.deepEqual(seen.instances, []);
     assert.deepEqual([await locks(page, 0), await workers(page)], [[], 0]);
   });
