@@ -14,7 +14,7 @@
 import { loadCode } from "./code.js";
 import { createOn, deleteOn, describeOn, listOn } from "./instances.js";
 import type { Database } from "./interface.js";
-import type { ImportFormat, ImportPreview } from "./loads.js";
+import type { ImportPreview, InspectOptions } from "./loads.js";
 import { openOn } from "./open.js";
 import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
@@ -96,7 +96,7 @@ export function deleteInstance(name: string, options?: InstanceCallOptions): Pro
  * Reads the beginning of a CSV, JSON or NDJSON file: its columns, with a legal name [T2] and the narrowest type for each.
  * Use it to let a person choose before {@link Database.importRows}. It uses up a stream or response.
  *
- * `rows` is the number of rows to read, 10,000 by default. Later rows may have other values.
+ * `rows` is the number of rows to read, 10,000 by default. Later rows may have other values, unless the result is `whole`.
  *
  * @example
  * ```ts
@@ -107,7 +107,7 @@ export function deleteInstance(name: string, options?: InstanceCallOptions): Pro
  */
 export async function inspectImport(
   source: Blob | Response | ReadableStream<Uint8Array>,
-  options?: { readonly format?: ImportFormat | undefined; readonly delimiter?: string | undefined; readonly rows?: number | undefined; readonly signal?: AbortSignal | undefined },
+  options?: InspectOptions,
 ): Promise<ImportPreview> {
   const { inspectImport: inspect } = await loadCode(import("./import/index.js"));
   return inspect(source, options);

@@ -1,7 +1,8 @@
 /** Many rows in: writers and imports. */
 
-import type { TabStoreError } from "./errors.js";
+import type { TabStoreError, WriterFailure } from "./errors.js";
 import type { Attributes, CallOptions, Consumed, InputPrimaryKey, ValueType } from "./data.js";
+import type { Condition } from "./types.js";
 
 /** A row for {@link RowWriter.put} and {@link Database.importRows}. */
 export interface NewRow {
@@ -17,8 +18,16 @@ export interface WriterOptions {
   readonly maxRowsInFlight?: number | undefined;
   /** The most encoded bytes in the buffer or in flight; default 8 MB. In a follower also those that its leader has not stored. */
   readonly maxBytesInFlight?: number | undefined;
+  /**
+   * The condition of each put. `{ rowExistence: "EXPECT_NOT_EXIST" }` replaces no row: one that is there fails with
+   * `OTSConditionCheckFail`, also if the same writer has put it before. A row of which the store assigns a part of the key has
+   * none. Rows with a condition are read, so sorted ones are not stored faster than others.
+   */
+  readonly condition?: Condition | undefined;
   /** Called after each stored batch. If it throws, the writer fails with that error. */
   readonly onProgress?: ((progress: WriterProgress) => void) | undefined;
+  /** Called for each row that was not stored, soon after it is known. If it throws, the writer fails with that error. */
+  readonly onFailure?: ((failure: WriterFailure) => void) | undefined;
   /** Stops the writer: unsent rows are dropped, and `close` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -102,17 +111,32 @@ export interface ImportOptions extends CallOptions {
   /** Rules for columns of the source, by name; `false` leaves a column out. Others are imported unchanged. */
   readonly columns?: Readonly<Record<string, ImportColumn | false>> | undefined;
   /**
-   * `"legal"` makes legal names [T2] from the source's: `_` for characters that are not allowed, and `_2`, `_3`, … behind
-   * a name that another column has. {@link inspectImport} shows the same names. Names in `columns` take precedence. Rows
+   * `"legal"` makes legal names [T2] from the source's: `_` for characters that are not allowed, `_2`, `_3`, … behind
+   * a name that another column has, and `_1`, `_2`, … for the first, second, … column of a CSV file if it has no name. {@link inspectImport} shows the same names. Names in `columns` take precedence. Rows
    * with a `primaryKey` keep their names. By default an illegal name is refused.
    */
   readonly rename?: "legal" | undefined;
   /** A key column (INTEGER) to fill with the number of the row, from 1, for a source without a unique key. */
   readonly rowNumber?: string | undefined;
-  /** The reaction to a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. */
+  /**
+   * The reaction to a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. Rows before
+   * it are stored in both cases. What is no JSON within a JSON array ends the import in both cases too: nothing tells where the
+   * next element begins.
+   */
   readonly onError?: "stop" | "skip" | undefined;
-  /** The character between fields of a CSV file; by default detected. */
+  /**
+   * What to do with a row whose key the table has already, or whose key an earlier row of the source has. `"replace"` (the default)
+   * puts it, and the result tells how many were replaced. `"skip"` keeps the first one, and counts the others as
+   * `skippedDuplicates`. `"stop"` rejects with `OTSConditionCheckFail`, and nothing is replaced. The last two read each key, so
+   * they take longer.
+   */
+  readonly onDuplicate?: "replace" | "stop" | "skip" | undefined;
+  /** The character between fields of a CSV file; by default detected, or told by a first line like `sep=;`. */
   readonly delimiter?: string | undefined;
+  /** Whether the first line of a CSV file names the columns (the default). If not, they are `_1`, `_2`, `_3`, … */
+  readonly header?: boolean | undefined;
+  /** The beginning of lines of a CSV file to skip, as in `"#"`; by default no line is skipped, but empty ones. */
+  readonly comment?: string | undefined;
   /** Called after each stored batch, and at the end. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** As {@link WriterOptions.maxRowsInFlight}. */
@@ -139,10 +163,23 @@ export interface ImportResult {
   readonly bytes: number;
   /** Rows left out under `onError: "skip"`. */
   readonly skipped: number;
+  /**
+   * Rows that replaced another one: of the table, or an earlier one of the source. So the table has `rows - replaced` more rows
+   * than before. Exact where nobody else writes the table meanwhile.
+   */
+  readonly replaced: number;
+  /** Rows left out under `onDuplicate: "skip"`. */
+  readonly skippedDuplicates: number;
   /** The first of them, at most 100, with the place of the row in the source (from 1). */
   readonly failures: readonly { readonly row: number; readonly error: TabStoreError }[];
   /** Capacity units of all rows [C1]. */
   readonly consumed: Consumed;
+}
+
+/** Options of {@link inspectImport}. */
+export interface InspectOptions extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "signal"> {
+  /** The most rows to read; default 10,000. */
+  readonly rows?: number | undefined;
 }
 
 /** The result of {@link inspectImport}. */
@@ -153,6 +190,8 @@ export interface ImportPreview {
   readonly columns: readonly ImportPreviewColumn[];
   /** The rows of the preview, as read. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** Whether these are all rows of the source. If not, later ones may have other types, gaps, or keys that come twice. */
+  readonly whole: boolean;
 }
 
 /** A column that {@link inspectImport} has seen. */
@@ -161,7 +200,7 @@ export interface ImportPreviewColumn {
   readonly source: string;
   /** A legal name for it in the table [T2]: the same, or with `_` for characters that are not allowed. */
   readonly name: string;
-  /** The narrowest type that fits every value of the preview. */
+  /** The narrowest type that keeps every value of the preview as it is: DOUBLE only if each text comes back the same. */
   readonly type: ValueType;
   /** Whether every row of the preview has a value. */
   readonly complete: boolean;

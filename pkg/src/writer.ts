@@ -24,7 +24,7 @@ import { invalid, local, TabStoreError, toError, WriterError, type WriterFailure
 import type { NewRow, RowWriter, WriterOptions, WriterProgress, WriterResult } from "./loads.js";
 import { abortReason, signalOf } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
-import type { BatchWriteResult } from "./types.js";
+import type { BatchWriteResult, Condition, PutRow } from "./types.js";
 
 /** Rows of a BATCH_WRITE_ROW request [R2]. */
 const BATCH_ROWS = 200;
@@ -60,7 +60,7 @@ const FIRST_STORE_BYTES = 1 << 20;
 const STORE_AFTER = 300;
 
 const ROW = new Set(["primaryKey", "attributes"]);
-const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "onProgress", "signal"]);
+const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "condition", "onProgress", "onFailure", "signal"]);
 
 /** A frame of rows to load, and the places of those that were refused. */
 interface Loaded {
@@ -90,6 +90,8 @@ export class Writer implements RowWriter {
   private readonly maxRows: number;
   private readonly maxBytes: number;
   private readonly onProgress: ((progress: WriterProgress) => void) | undefined;
+  private readonly onFailure: ((failure: WriterFailure) => void) | undefined;
+  private readonly condition: Condition | undefined;
   private batchRows = 0;
   private batchFirst = 0;
   private batchNames = 0;
@@ -145,13 +147,19 @@ export class Writer implements RowWriter {
     // The engine refuses a whole batch for one illegal name. So a row with such a name is not taken, and other rows are
     // safe.
     this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL_NAME.test(name));
-    const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
+    const { maxRowsInFlight, maxBytesInFlight, condition, onProgress, onFailure } = checkArguments(options, OPTIONS, "writer");
     positive(maxRowsInFlight, "maxRowsInFlight");
     positive(maxBytesInFlight, "maxBytesInFlight");
     this.maxRows = maxRowsInFlight ?? 20_000;
     this.maxBytes = maxBytesInFlight ?? 8 << 20;
     this.onProgress = onProgress;
-    if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(onProgress)}; it must be a function.`);
+    this.onFailure = onFailure;
+    for (const [name, listener] of Object.entries({ onProgress, onFailure })) {
+      if (listener !== undefined && typeof listener !== "function") throw invalid(`The argument '${name}' is ${shown(listener)}; it must be a function.`);
+    }
+    this.condition = condition;
+    // What is loaded goes into segments unread.
+    if (condition !== undefined) this.loadFrom = this.loadFromByte = Infinity;
     const signal = signalOf(options);
     if (signal !== undefined) {
       const abort = () => this.fail(abortReason(signal));
@@ -172,7 +180,7 @@ export class Writer implements RowWriter {
     if (this.closed) throw local("Closed", `The writer of table '${this.tableName}' is closed.`);
     if (this.client.closedBy !== undefined) throw this.client.closedBy;
     if (this.batchRows === 0) lookAtPrototype();
-    const given = checkCall(row, ROW, "put");
+    const given: PutRow = checkCall(row, ROW, "put");
     if (this.encoding) throw invalid("A row was put while the arguments of another one were being read, by one of their getters.");
     const { frame } = this;
     // A full batch had to stay, because the stack of the row before was nearly full.
@@ -218,7 +226,7 @@ export class Writer implements RowWriter {
       } else {
         known = frame.hash(key);
         twice = this.keys.has(known) && !isGiven(given.primaryKey);
-        writePutRest(frame, given);
+        writePutRest(frame, this.condition === undefined || isGiven(given.primaryKey) ? given : { ...given, condition: this.condition });
         nameBytes = this.batchNames + namesOf(given);
         size = frame.length + nameBytes;
       }
@@ -502,6 +510,11 @@ export class Writer implements RowWriter {
   private note(index: number, error: TabStoreError): void {
     this.failed += 1;
     if (this.failures.length < KEPT_FAILURES) this.failures.push({ index, error });
+    try {
+      this.onFailure?.({ index, error });
+    } catch (thrown) {
+      this.fail(thrown);
+    }
   }
 
   private landed(bytes: number): void {

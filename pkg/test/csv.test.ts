@@ -3,20 +3,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CsvSplitter } from "../src/import/csv.js";
+import { type CsvOptions, CsvSplitter } from "../src/import/csv.js";
+import { Unreadable } from "../src/import/unreadable.js";
 
-/** The header and the fields of all records of a text that comes in pieces. */
-function cut(pieces: readonly string[], delimiter?: string): string[][] {
-  const splitter = new CsvSplitter(delimiter);
+/** The header and the fields of all records of a text that comes in pieces; of one that cannot be read, why. */
+function cut(pieces: readonly string[], options?: CsvOptions): string[][] {
+  const splitter = new CsvSplitter(options);
   const records = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
-  return [[...splitter.columns], ...records.map((record) => splitter.columns.map((name) => record[name]!))];
+  return [[...splitter.columns], ...records.map((record) => (record instanceof Unreadable ? [record.error.message] : splitter.columns.map((name) => record[name]!)))];
 }
 
 /** The same however the text is cut. */
-function cutAnywhere(text: string, delimiter?: string): string[][] {
-  const whole = cut([text], delimiter);
-  for (let at = 1; at < text.length; at++) assert.deepEqual(cut([text.slice(0, at), text.slice(at)], delimiter), whole, `cut at ${at}`);
-  assert.deepEqual(cut([...text], delimiter), whole, "one by one");
+function cutAnywhere(text: string, options?: CsvOptions): string[][] {
+  const whole = cut([text], options);
+  for (let at = 1; at < text.length; at++) assert.deepEqual(cut([text.slice(0, at), text.slice(at)], options), whole, `cut at ${at}`);
+  assert.deepEqual(cut([...text], options), whole, "one by one");
   return whole;
 }
 
@@ -36,6 +37,35 @@ test("D2: empty lines are skipped, also before the header; a field of two quotes
   assert.deepEqual(cutAnywhere('\r\n\na\n\n1\r\n\r\n""\n2\n\n'), [["a"], ["1"], [""], ["2"]]);
   assert.deepEqual(cutAnywhere("\n\r\na;b\n1;2,5\n"), [["a", "b"], ["1", "2,5"]]);
   assert.deepEqual(cutAnywhere("a,b\n,\n"), [["a", "b"], ["", ""]]);
+});
+
+test("D2: a CSV record that cannot be read takes no other one with it", () => {
+  assert.deepEqual(cutAnywhere('a,b\n1\n2,3\n"4"x,5\n6,7\n8,9,10\n'), [
+    ["a", "b"], ["Row 1 of the CSV to import has 1 fields, its first line 2."], ["2", "3"],
+    ["Row 3 of the CSV to import: text stands behind the closing quote of a field."], ["6", "7"],
+    ["Row 5 of the CSV to import has 3 fields, its first line 2."],
+  ]);
+  assert.deepEqual(cutAnywhere('a\n1\n"2\n3\n'), [["a"], ["1"], ["Row 2 of the CSV to import: a quoted field has no closing quote."]]);
+  assert.throws(() => cut(['"a"x,b\n1,2\n']), /Row 0 of the CSV.*behind the closing quote/);
+});
+
+test("a CSV without a header has numbered columns; so have those without a name", () => {
+  assert.deepEqual(cutAnywhere("1,x\r\n2,y\r\n", { header: false }), [["_1", "_2"], ["1", "x"], ["2", "y"]]);
+  assert.deepEqual(cutAnywhere(",a, \n1,2,3\n"), [["_1", "a", "_3"], ["1", "2", "3"]]);
+  assert.deepEqual(cutAnywhere("a,a,a_2,a\n1,2,3,4\n", { numbered: true }), [["a", "a_3", "a_2", "a_4"], ["1", "2", "3", "4"]]);
+  assert.throws(() => cut(["a,a\n"]), /names the column 'a' twice/);
+  assert.throws(() => new CsvSplitter({ header: "no" as never }), /'header' is 'no'/);
+});
+
+test("a line like sep=; tells the separator of a CSV; comments are skipped where they are announced", () => {
+  assert.deepEqual(cutAnywhere("sep=;\r\na;b\r\n1,5;2\r\n"), [["a", "b"], ["1,5", "2"]]);
+  assert.deepEqual(cutAnywhere("\n\nSEP=|\na|b\n1|2\n"), [["a", "b"], ["1", "2"]]);
+  assert.deepEqual(cutAnywhere("sep=5;x\n1;2\n"), [["sep=5", "x"], ["1", "2"]]);
+  const comment = "#";
+  assert.deepEqual(cutAnywhere('# made, by; x\n\n#\na,b\n1,"2\n#3"\n#4,5\r\n#,\n6,#7\n# end', { comment }), [["a", "b"], ["1", "2\n#3"], ["6", "#7"]]);
+  assert.deepEqual(cutAnywhere("a,b\n#1,2\n"), [["a", "b"], ["#1", "2"]]);
+  assert.deepEqual(cutAnywhere("//x\na,b\n//y\n/,1\n", { comment: "//" }), [["a", "b"], ["/", "1"]]);
+  assert.throws(() => new CsvSplitter({ comment: "" }), /'comment'/);
 });
 
 /** Small random numbers that a seed fixes. */
@@ -80,7 +110,7 @@ test(`D2: ${LIVES} random CSV texts, cut at random, have the records that were w
     const pieces: string[] = [];
     for (let at = 0; at < text.length; ) pieces.push(text.slice(at, (at += 1 + next(7))));
     const message = `seed ${seed}: ${JSON.stringify(text)}`;
-    assert.deepEqual(cut(pieces, delimiter), records, message);
-    assert.deepEqual(cut([text], delimiter), records, message);
+    assert.deepEqual(cut(pieces, { delimiter }), records, message);
+    assert.deepEqual(cut([text], { delimiter }), records, message);
   }
 });

@@ -4,18 +4,21 @@
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
-import type { Database } from "../interface.js";
+import { invalid, local, TabStoreError, toRecord, WriterError, type WriterFailure } from "../errors.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../loads.js";
 import { abortReason, signalOf, unlessAborted } from "../signals.js";
 import { Converter } from "./convert.js";
 import { records, type SourceRow } from "./records.js";
+import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced.js";
 import { isBytes, openSource, texts } from "./source.js";
+import { Unreadable } from "./unreadable.js";
 
 export { inspectImport } from "./inspect.js";
 
-const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "delimiter", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
+const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
 const KEPT_FAILURES = 100;
+/** With those that the writer lost. */
+const KEPT_LOST = 1000;
 
 /**
  * The items of a source, until its signal aborts or the database ends: a source may wait for ever. `unlessEnded` watches
@@ -40,18 +43,25 @@ async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: A
 const GROUP = 256;
 
 /** Groups the rows of a plain iterable, so that later stages do not await each of them. Those of an async one come singly. */
-async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly SourceRow[], void, undefined> {
+async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly (SourceRow | Unreadable)[], void, undefined> {
   if (Symbol.asyncIterator in source) {
     for await (const row of source) yield [row as SourceRow];
     return;
   }
   let group: SourceRow[] = [];
-  for (const row of source) {
-    if (group.push(row as SourceRow) < GROUP) continue;
-    yield group;
-    group = [];
+  const ends: unknown[] = [];
+  try {
+    for (const row of source) {
+      if (group.push(row as SourceRow) < GROUP) continue;
+      yield group;
+      group = [];
+    }
+  } catch (error) {
+    ends.push(error);
   }
+  // Also those before a failure of the source.
   if (group.length > 0) yield group;
+  if (ends.length > 0) throw ends[0];
 }
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
@@ -64,6 +74,25 @@ function known(reason: unknown): TabStoreError {
   return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }
 
+/** A row that is not stored. */
+interface Failure {
+  /** Its place in the source, from 1. */
+  readonly row: number;
+  readonly error: TabStoreError;
+}
+
+/** A row of the source, or why it cannot be read. */
+interface ReadRow {
+  /** Its place in the source, from 1. */
+  readonly number: number;
+  readonly row: NewRow | undefined;
+  readonly error?: unknown;
+  /** Whether the error names the place. */
+  readonly isPlaced?: boolean;
+  /** Whether no row comes after it that can be read. */
+  readonly isLast?: boolean;
+}
+
 /** One import, with the numbers of rows read and stored so far. */
 class Import {
   private bytes = 0;
@@ -71,12 +100,28 @@ class Import {
   private skipped = 0;
   /** For each row that did not reach the writer, the number of rows that had: the indexes of the writer do not count it. */
   private readonly gaps: number[] = [];
-  private put = 0;
-  private readonly failures: { row: number; error: TabStoreError }[] = [];
+  private written = 0;
+  private readonly failures: Failure[] = [];
+  /** The first row that was lost for another reason than itself. It ends the import, however many failures came before. */
+  private end: Failure | undefined;
   private totalBytes: number | undefined;
   private writer!: RowWriter;
+  private converter!: Converter;
+  private csv = false;
+  /** Whether the columns of a CSV file were compared with those of the options. */
+  private checked = false;
+  /** Rows that the writer did not store, though they are as they should be. */
+  private duplicates = 0;
+  private readonly onError: "stop" | "skip";
+  private readonly onDuplicate: "replace" | "stop" | "skip";
 
-  constructor(private readonly options: ImportOptions) {}
+  constructor(private readonly options: ImportOptions) {
+    const { onError = "stop", onDuplicate = "replace" } = options;
+    if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
+    if (!["replace", "stop", "skip"].includes(onDuplicate)) throw invalid(`The argument 'onDuplicate' is ${shown(onDuplicate)}; it must be one of replace, stop, skip.`);
+    this.onError = onError;
+    this.onDuplicate = onDuplicate;
+  }
 
   private report(): void {
     this.options.onProgress?.({ rows: this.writer.progress.rows, bytes: this.bytes, totalBytes: this.totalBytes });
@@ -89,72 +134,143 @@ class Import {
     return index + left + 1;
   }
 
-  async run(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, unlessEnded: Guard): Promise<ImportResult> {
+  async run(db: ImportTarget, tableName: string, source: ImportSource, unlessEnded: Guard): Promise<ImportResult> {
     const { options } = this;
-    const { onError = "stop" } = options;
     const signal = signalOf(options);
-    if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
     signal?.throwIfAborted();
-    let batches: AsyncGenerator<readonly SourceRow[], void, undefined>;
-    let csv = false;
+    let batches: AsyncGenerator<readonly (SourceRow | Unreadable)[], void, undefined>;
     if (isBytes(source)) {
       const opened = openSource(source, options.format);
-      csv = opened.format === "csv";
+      this.csv = opened.format === "csv";
       this.totalBytes = opened.totalBytes;
-      batches = records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, (more) => (this.bytes += more), signal));
+      const csv = { delimiter: options.delimiter ?? opened.delimiter, header: options.header, comment: options.comment, numbered: options.rename !== undefined };
+      batches = records(opened.format, csv, texts(opened.stream, (more) => (this.bytes += more), signal));
     } else if (isIterable(source)) {
       batches = groups(source);
     } else {
       throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response, ReadableStream, or rows that can be iterated.`);
     }
-    const converter = new Converter(await db.describeTable({ tableName, ...(signal === undefined ? {} : { signal }) }), options);
+    const given = signal === undefined ? {} : { signal };
+    const described = await db.describeTable({ tableName, ...given });
+    this.converter = new Converter(described, options);
+    const replaced = this.onDuplicate === "replace" ? await Replaced.begin(db, tableName, described.primaryKey.map(({ name }) => name), given) : undefined;
     this.writer = db.writer(tableName, {
-      maxRowsInFlight: options.maxRowsInFlight, maxBytesInFlight: options.maxBytesInFlight, signal, onProgress: () => this.report(),
+      maxRowsInFlight: options.maxRowsInFlight, maxBytesInFlight: options.maxBytesInFlight, signal,
+      condition: replaced === undefined ? { rowExistence: "EXPECT_NOT_EXIST" } : undefined,
+      onProgress: () => this.report(), onFailure: (failure) => this.lost(failure),
     });
-    const { writer } = this;
     try {
       for await (const batch of guarded(batches, signal, unlessEnded)) {
         // The first line of a CSV file names all columns. A column of the options that is not among them is misspelt.
-        if (csv && this.row === 0) this.checkColumns(batch[0]);
-        for (const record of batch) {
-          this.row += 1;
-          let wait: undefined | Promise<void>;
-          try {
-            wait = writer.put(this.newRow(record, converter, csv));
-          } catch (error) {
-            if (!(error instanceof TabStoreError) || error.status !== 400) throw error;
-            const failure = this.atRow(this.row, error);
-            this.skipped += 1;
-            if (this.failures.length < KEPT_FAILURES) this.failures.push({ row: this.row, error: failure });
-            if (onError === "stop") throw failure;
-            this.gaps.push(this.put);
-            continue;
-          }
-          this.put += 1;
-          if (wait !== undefined) await wait;
-        }
+        if (this.csv && !this.checked) this.checkColumns(batch);
+        await this.take(batch, replaced, unlessEnded);
         if (signal?.aborted) throw abortReason(signal);
-        if (onError === "stop" && writer.progress.failed > 0) break;
+        if (this.onError === "stop" && this.writer.progress.failed > this.duplicates) break;
       }
     } catch (error) {
-      return this.finish(onError, signal, error);
+      return this.finish(signal, undefined, error);
     }
-    return this.finish(onError, signal);
+    return this.finish(signal, replaced);
   }
 
-  private checkColumns(record: SourceRow): void {
+  /** Puts rows of the source. */
+  private async take(batch: readonly (SourceRow | Unreadable)[], replaced: Replaced | undefined, unlessEnded: Guard): Promise<void> {
+    if (replaced?.looks !== true) {
+      for (const record of batch) {
+        const wait = this.put(this.read(record), replaced);
+        if (wait !== undefined) await wait;
+      }
+      return;
+    }
+    for (let at = 0; at < batch.length; at += LOOK_ROWS) {
+      const rows = batch.slice(at, at + LOOK_ROWS).map((record) => this.read(record));
+      await unlessEnded(replaced.look(rows.flatMap(({ row }) => row ?? []), () => this.settled()));
+      for (const row of rows) {
+        const wait = this.put(row, replaced);
+        if (wait !== undefined) await wait;
+      }
+    }
+  }
+
+  /** The rows of this import that are stored, once all so far are stored or lost. */
+  private async settled(): Promise<number> {
+    await this.writer.flush();
+    return this.writer.progress.rows;
+  }
+
+  /** Reads the next row of the source. */
+  private read(record: SourceRow | Unreadable): ReadRow {
+    const number = ++this.row;
+    if (record instanceof Unreadable) return { number, row: undefined, error: record.error, isPlaced: true, isLast: record.isLast };
+    try {
+      return { number, row: this.newRow(record, number) };
+    } catch (error) {
+      return { number, row: undefined, error };
+    }
+  }
+
+  /** Puts a row, or leaves it out. */
+  private put({ number, row, error, isPlaced, isLast }: ReadRow, replaced: Replaced | undefined): undefined | Promise<void> {
+    if (isLast === true) throw error;
+    if (row === undefined) return this.leaveOut(number, error, isPlaced);
+    let wait: undefined | Promise<void>;
+    try {
+      wait = this.writer.put(row);
+    } catch (error) {
+      return this.leaveOut(number, error);
+    }
+    this.written += 1;
+    replaced?.see(row);
+    return wait;
+  }
+
+  /** Leaves out a row that cannot be read, or ends the import with its error. */
+  private leaveOut(number: number, error: unknown, isPlaced = false): undefined {
+    if (!(error instanceof TabStoreError) || error.status !== 400) throw error;
+    const failure = isPlaced ? error : this.atRow(number, error);
+    this.skipped += 1;
+    if (this.failures.length < KEPT_FAILURES) this.failures.push({ row: number, error: failure });
+    if (this.onError === "stop") throw failure;
+    this.gaps.push(this.written);
+    return undefined;
+  }
+
+  /** A row that the writer did not store. */
+  private lost({ index, error }: WriterFailure): void {
+    const row = this.place(index);
+    const isDuplicate = this.onDuplicate !== "replace" && error.code === "OTSConditionCheckFail";
+    if (isDuplicate && this.onDuplicate === "skip") {
+      this.duplicates += 1;
+      return;
+    }
+    const failure = { row, error: isDuplicate ? this.duplicate(row, error) : this.atRow(row, error) };
+    if (error.status !== 400 && (this.end === undefined || row < this.end.row)) this.end = failure;
+    if (this.failures.length < KEPT_LOST) this.failures.push(failure);
+  }
+
+  private duplicate(row: number, error: TabStoreError): TabStoreError {
+    const message = `Row ${row}: ${error.message}`;
+    const hint = "Its primary key is in the table already, or an earlier row of the source has it. onDuplicate: \"replace\" puts it, \"skip\" leaves it out.";
+    return new TabStoreError({ ...toRecord(error), message, hint, requestId: error.requestId }, { cause: error });
+  }
+
+  private checkColumns(batch: readonly (SourceRow | Unreadable)[]): void {
+    const record = batch.find((one) => !(one instanceof Unreadable));
+    if (record === undefined) return;
+    this.checked = true;
     const there = Object.keys(record);
     const missing = Object.keys(this.options.columns ?? {}).find((name) => !there.includes(name));
     if (missing !== undefined) throw invalid(`The argument 'columns' names '${missing}', which is no column of the source. Its columns are: ${there.join(", ")}.`);
   }
 
-  private newRow(record: SourceRow, converter: Converter, csv: boolean): NewRow {
+  private newRow(record: SourceRow, number: number): NewRow {
+    const { converter } = this;
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const primaryKey = Object.hasOwn(record, "primaryKey") ? record.primaryKey : undefined;
     // A row in the shape of `writer.put` is taken as it is, unless columns are renamed.
     if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
     checkRecord(record, "row");
-    return converter.row(record, this.row, csv);
+    return converter.row(record, number, this.csv);
   }
 
   /** The error of a row, with its place in the source. */
@@ -167,17 +283,15 @@ class Import {
    * Waits until all put rows are stored or lost, so that the numbers are right. `thrown` has the error that ended the
    * reading early, if one did: `undefined` can be thrown too.
    */
-  private async finish(onError: "stop" | "skip", signal: AbortSignal | undefined, ...thrown: unknown[]): Promise<ImportResult> {
-    const { writer, failures } = this;
+  private async finish(signal: AbortSignal | undefined, replaced: Replaced | undefined, ...thrown: unknown[]): Promise<ImportResult> {
+    const { writer, failures, onError } = this;
     const ends = thrown.map(known);
     let consumed = { read: 0, write: 0 };
     try {
       ({ consumed } = await writer.close());
     } catch (error) {
-      const lost = error instanceof WriterError ? error.failures : [];
       if (error instanceof WriterError) ({ consumed } = error);
-      for (const { index, error } of lost) failures.push({ row: this.place(index), error: this.atRow(this.place(index), error) });
-      if (lost.length === 0) ends.push(known(error));
+      if (!(error instanceof WriterError && error.failures.length > 0)) ends.push(known(error));
     }
     try {
       this.report();
@@ -186,10 +300,13 @@ class Import {
     }
     failures.sort((a, b) => a.row - b.row);
     const { rows, failed } = writer.progress;
-    const skipped = this.skipped + failed;
+    const skipped = this.skipped + failed - this.duplicates;
     // The first failed row in the source's order, even if another was noticed earlier.
-    const end = failures.find(({ error }) => onError === "stop" || error.status !== 400)?.error ?? ends[0];
-    if (end === undefined) return { rows, bytes: this.bytes, skipped, failures: failures.slice(0, KEPT_FAILURES), consumed };
+    const end = (onError === "stop" ? failures[0] : this.end)?.error ?? ends[0];
+    if (end === undefined) {
+      const result = { rows, bytes: this.bytes, skipped, skippedDuplicates: this.duplicates, failures: failures.slice(0, KEPT_FAILURES), consumed };
+      return { ...result, replaced: replaced === undefined ? 0 : await replaced.end(rows) };
+    }
     if (signal?.aborted) throw abortReason(signal);
     const message = `${end.message}${/[.!?]$/.test(end.message) ? "" : "."} Rows stored: ${rows}.`;
     throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error })), consumed), { cause: end.cause ?? end });
@@ -201,7 +318,7 @@ type Guard = <T>(work: Promise<T>) => Promise<T>;
 
 /** The implementation of {@link Database.importRows}. */
 export async function importRows(
-  db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, options: ImportOptions, unlessEnded: Guard = (work) => work,
+  db: ImportTarget, tableName: string, source: ImportSource, options: ImportOptions, unlessEnded: Guard = (work) => work,
 ): Promise<ImportResult> {
   checkName(tableName, "tableName");
   const given = checkArguments(options, OPTIONS, "importRows");

@@ -3,26 +3,19 @@
 import { checkArguments, count } from "../codec/check.js";
 import { kindOf } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
-import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../loads.js";
+import type { ImportPreview, ImportPreviewColumn, InspectOptions } from "../loads.js";
 import { abortReason, signalOf } from "../signals.js";
 import type { ValueType } from "../types.js";
 import { Names } from "./names.js";
 import { records, type SourceRow } from "./records.js";
+import { Unreadable } from "./unreadable.js";
 import { type ByteSource, isBytes, openSource, texts } from "./source.js";
 
-/** Options of {@link inspectImport}. */
-export interface InspectOptions {
-  readonly format?: ImportFormat | undefined;
-  readonly delimiter?: string | undefined;
-  readonly rows?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
-const OPTIONS = new Set(["format", "delimiter", "rows", "signal"]);
+const OPTIONS = new Set(["format", "delimiter", "header", "comment", "rows", "signal"]);
 
 /** An integer as text in its only printable form: no leading zeros, no plus. */
 const INTEGER_TEXT = /^(?:0|-?[1-9]\d*)$/;
-const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)?(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Whether a double holds an integer exactly. */
 const isDouble = (integer: bigint): boolean => {
@@ -41,7 +34,9 @@ function integerOf(value: unknown, csv: boolean): bigint | undefined {
 function typeOf(value: unknown, csv: boolean): ValueType {
   if (csv) {
     const text = value as string;
-    if (NUMBER_TEXT.test(text) && Number.isFinite(Number(text))) return "DOUBLE";
+    // Only if nothing of the text is lost: "1.10" may be a version, and 17 digits are more than a double has.
+    const number = Number(text);
+    if (Number.isFinite(number) && String(number) === text) return "DOUBLE";
     return /^(?:true|false)$/i.test(text) ? "BOOLEAN" : "STRING";
   }
   if (typeof value === "number") return "DOUBLE";
@@ -97,10 +92,19 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
   const columns = new Map<string, Column>();
   const names = new Names();
   const rows: SourceRow[] = [];
-  reading: for await (const batch of records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, () => {}, signal))) {
+  let heading: readonly string[] = [];
+  let whole = true;
+  const { delimiter = opened.delimiter, header, comment } = options;
+  const read = records(opened.format, { delimiter, header, comment, numbered: true }, texts(opened.stream, () => {}, signal), (names) => (heading = names));
+  reading: for await (const batch of read) {
     signal?.throwIfAborted();
     for (const record of batch) {
+      if (record instanceof Unreadable) throw record.error;
       if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
+      if (rows.length >= most) {
+        whole = false;
+        break reading;
+      }
       for (const name of Object.keys(record)) {
         let column = columns.get(name);
         if (column === undefined) {
@@ -109,13 +113,17 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
         }
         column.see(record[name], csv);
       }
-      if (rows.push(record) >= most) break reading;
+      rows.push(record);
     }
+  }
+  if (rows.length === 0 && heading.length > 0) {
+    names.add(Object.fromEntries(heading.map((name) => [name, ""])));
+    for (const name of heading) columns.set(name, new Column());
   }
   const described: ImportPreviewColumn[] = [];
   for (const [source, column] of columns) {
     const complete = column.seen === rows.length;
     described.push({ source, name: names.of(source), type: column.type, complete, unique: complete && column.unique });
   }
-  return { format: opened.format, columns: described, rows };
+  return { format: opened.format, columns: described, rows, whole };
 }

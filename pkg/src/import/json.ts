@@ -2,6 +2,7 @@
 
 import { setField } from "../codec/page.js";
 import { invalid } from "../errors.js";
+import { Unreadable } from "./unreadable.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -101,6 +102,22 @@ export function printJson(value: unknown, check: (inner: unknown) => void = () =
   return print((integer) => `${nuls}${integer}`).replaceAll(new RegExp(`"(?:\\\\u0000){${mark.length / 6}}(-?\\d+)"`, "g"), "$1");
 }
 
+/** What stands between the commas of an array's text, but for those in texts, arrays and objects. */
+function* pieces(text: string): Generator<string> {
+  let [from, depth] = [0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(text, at) - 1;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    else if (code === COMMA && depth === 0) {
+      yield text.slice(from, at);
+      from = at + 1;
+    }
+  }
+  yield text.slice(from);
+}
+
 /** Splits one big array of objects: takes texts, returns arrays of complete elements. */
 export class ArraySplitter {
   private rest = "";
@@ -120,7 +137,9 @@ export class ArraySplitter {
     if (this.state === "before") {
       while (at < rest.length && isSpace(rest.charCodeAt(at))) at++;
       if (at < rest.length) {
-        if (rest.charCodeAt(at) !== OPEN_BRACKET) throw invalid("The JSON to import must be an array of objects; use the format 'ndjson' for one object a line.");
+        if (rest.charCodeAt(at) !== OPEN_BRACKET) {
+          throw invalid("The JSON to import must be an array of objects.", "Is each line an object? Give format: \"ndjson\". Are the rows an array within an object? Give that array: importRows(table, JSON.parse(await file.text()).rows).");
+        }
         this.state = "inside";
         this.rest = rest.slice(at + 1);
         this.scanned = 0;
@@ -172,10 +191,24 @@ export class ArraySplitter {
     let values: unknown[];
     try {
       values = parseJson(`[${text}]`) as unknown[];
-    } catch (error) {
-      throw invalid(`The JSON to import is wrong somewhere in elements ${this.elements + 1} and after: ${(error as Error).message}.`);
+    } catch {
+      values = this.upToFault(text);
     }
     this.elements += values.length;
+    return values;
+  }
+
+  /** The elements before the one that is wrong, and that. Where the next one would begin, nobody knows. */
+  private upToFault(text: string): unknown[] {
+    const values: unknown[] = [];
+    for (const piece of pieces(text)) {
+      try {
+        values.push(parseJson(piece));
+      } catch (error) {
+        values.push(new Unreadable(invalid(`Element ${this.elements + values.length + 1} of the JSON to import is wrong: ${(error as Error).message}.`), true));
+        break;
+      }
+    }
     return values;
   }
 
@@ -218,7 +251,7 @@ export class LineSplitter {
       try {
         values.push(parseJson(line));
       } catch (error) {
-        throw invalid(`Line ${this.line} of the source to import is not JSON: ${(error as Error).message}.`);
+        values.push(new Unreadable(invalid(`Line ${this.line} of the source to import is not JSON: ${(error as Error).message}.`)));
       }
     }
     return values;

@@ -19,12 +19,41 @@ export interface Opened {
 
 const EXTENSIONS: Readonly<Record<string, ImportFormat>> = { csv: "csv", tsv: "csv", json: "json", ndjson: "ndjson", jsonl: "ndjson" };
 
-/** Whether a source delivers bytes, not rows. */
+/** Whether a source delivers bytes, not rows. A `Blob` may be another one than the host's: jsdom has its own. */
 export function isBytes(source: unknown): source is ByteSource {
   if (typeof source !== "object" || source === null) return false;
-  if (typeof Blob !== "undefined" && source instanceof Blob) return true;
+  if (isBlob(source)) return true;
   if (typeof Response !== "undefined" && source instanceof Response) return true;
   return typeof (source as ReadableStream).getReader === "function";
+}
+
+function isBlob(source: object): source is Blob {
+  if (typeof Blob !== "undefined" && source instanceof Blob) return true;
+  const { size, type, slice } = source as Partial<Blob>;
+  return typeof size === "number" && typeof type === "string" && typeof slice === "function";
+}
+
+/** The bytes of a Blob, also of one without `stream`. */
+function streamOf(blob: Blob): ReadableStream<Uint8Array> {
+  if (typeof blob.stream === "function") return blob.stream() as ReadableStream<Uint8Array>;
+  if (typeof blob.arrayBuffer !== "function") throw invalid("The file to import has neither stream() nor arrayBuffer(): it is of a simulated browser. Give a Blob of the host, or a ReadableStream.");
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new Uint8Array(await blob.arrayBuffer()));
+      controller.close();
+    },
+  });
+}
+
+/** Says what a file is whose first bytes are not those of UTF-8 text, and what turns it into that. */
+function checkStart(bytes: Uint8Array): void {
+  const [first, second, third, fourth] = bytes;
+  const decoded = (what: string, decoder: string): Error => invalid(`The source to import is ${what}, not UTF-8.`, `Decode it first: file.stream()${decoder}, with the argument format.`);
+  const utf16 = (label: string): Error => decoded("UTF-16", `.pipeThrough(new TextDecoderStream("${label}")).pipeThrough(new TextEncoderStream())`);
+  if ((first === 0xff && second === 0xfe) || (second === 0 && first !== 0 && fourth === 0)) throw utf16("utf-16le");
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0)) throw utf16("utf-16be");
+  if (first === 0x1f && second === 0x8b) throw decoded("compressed by gzip", '.pipeThrough(new DecompressionStream("gzip"))');
+  if (first === 0x50 && second === 0x4b && third === 3 && fourth === 4) throw invalid("The source to import is a ZIP archive (spreadsheets are such, too), not text.", "Unpack it, or save the spreadsheet as CSV.");
 }
 
 function formatOf(name: string, type: string): ImportFormat | undefined {
@@ -43,11 +72,11 @@ export function openSource(source: ByteSource, format: ImportFormat | undefined)
   let type = "";
   let totalBytes: number | undefined;
   let stream: ReadableStream<Uint8Array> | null;
-  if (source instanceof Blob) {
+  if (isBlob(source)) {
     name = (source as Partial<File>).name ?? "";
     ({ type } = source);
     totalBytes = source.size;
-    stream = source.stream() as ReadableStream<Uint8Array>;
+    stream = streamOf(source);
   } else if ("getReader" in source) {
     stream = source;
   } else {
@@ -89,6 +118,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
       const chunk = await reader.read();
       if (signal?.aborted) throw abortReason(signal);
       if (chunk.done) break;
+      if (read === 0) checkStart(chunk.value);
       read += chunk.value.length;
       const text = decode(chunk.value);
       onBytes(chunk.value.length);

@@ -1,5 +1,7 @@
 /** A database on the small engine, for tests of imports. */
 
+import assert from "node:assert/strict";
+
 import { Client } from "../../src/client.js";
 import { OpenDatabase } from "../../src/database.js";
 import type { DefinedColumn, KeyColumn } from "../../src/tables.js";
@@ -11,7 +13,10 @@ export function openFake(key: KeyColumn[] = [{ name: "id", type: "INTEGER" }], d
   const engine = new FakeEngine(client.receive);
   engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key, definedColumns, indexes: [], partitions: [] } : undefined);
   client.attach(engine);
-  return { db: new OpenDatabase("demo", "memory", client), engine };
+  const db = new OpenDatabase("demo", "memory", client);
+  // The engine reads no ranges. An import asks whether the table has rows.
+  db.getRange = () => Promise.resolve({ rows: engine.store.size === 0 ? [] : assert.fail("a table with rows") } as never);
+  return { db, engine };
 }
 
 /** The calls that arrived, as plain values. */

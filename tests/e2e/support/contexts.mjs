@@ -1,9 +1,15 @@
 // Contexts other than a page: the workers that a page of pages/contexts.html starts.
 
-/** Starts a context of a page: a `dedicated worker`, a `shared worker` or a `service worker`, with one entry of the package as `T`. */
+/**
+ * Starts a context of a page: a `dedicated worker`, a `shared worker` or a `service worker`, with one entry of the package as `T`.
+ * A service worker is at work until `release`: between two calls the browser would end it, on a busy machine.
+ */
 export async function startContext(page, kind, entry = "index") {
   await page.evaluate((one) => start(one), { name: kind, kind, script: `/context-${entry}.js` });
-  return { evaluate: (body, argument) => page.evaluate((one) => ask(one), { name: kind, body: String(body), argument }) };
+  const evaluate = (body, argument) => page.evaluate((one) => ask(one), { name: kind, body: String(body), argument });
+  const hold = "() => new Promise((resolve) => { globalThis.release = resolve; })";
+  if (kind === "service worker") await page.evaluate((one) => void ask(one).catch(() => {}), { name: kind, body: hold });
+  return { evaluate, release: () => evaluate(() => release()) };
 }
 
 /** Uses an instance in every way, and deletes it. Runs in any context. */

@@ -119,6 +119,7 @@ test("contexts: a service worker that the browser ends while it leads and writes
     for (; db.role === "follower"; written++) await db.updateRow({ tableName: "t", primaryKey: { k: "page", n: written }, increment: { times: 1 } });
     return written;
   });
+  await context.release();
   await engine.endServiceWorkers(browser, page);
   const written = await write;
   const { heard, service, page: stored, twice } = await page.evaluate(async () => {
