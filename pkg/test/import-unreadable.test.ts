@@ -147,7 +147,7 @@ test("inspectImport shows the columns of a header alone, of files without one, a
 
 test("D2: DOUBLE is proposed only where each text comes back as it was", async () => {
   const typeOf = async (...values: string[]): Promise<string> => (await inspectImport(text(`v\n${values.join("\n")}\n`), { format: "csv" })).columns[0]!.type;
-  assert.equal(await typeOf("1.5", "-0.25", "3"), "DOUBLE");
+  assert.equal(await typeOf("1.5", "-0.25", "3", "10.0"), "DOUBLE");
   for (const lossy of ["1.10", "0.1000", "12345678901234567.8", "1e5", ".5", "+1.5", "1.", "007.5", "-0.0", "0x1p3"]) assert.equal(await typeOf("1.5", lossy), "STRING", lossy);
   assert.equal(await typeOf("1e+300", "1.5e-7"), "DOUBLE");
 });

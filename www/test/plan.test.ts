@@ -5,7 +5,7 @@ import { type ImportPreview, inspectImport } from "tabstore";
 
 import { content } from "../build/data-sets.ts";
 import { DATA_SETS } from "../src/importing/data-sets.ts";
-import { planErrors, planKey, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
+import { duplicatesOf, planErrors, planKey, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
 
 function blob(file: string): File {
   const set = DATA_SETS.find((one) => one.file === file);
@@ -28,7 +28,7 @@ test("the data sets are there, with as many rows as the console says, and their 
 test("flights have no unique key: the row's number is the key", async () => {
   const plan = startPlan(await inspectImport(blob("flights-200k.json")), "flights", []);
   assert.deepEqual(planKey(plan), [{ name: "row", type: "INTEGER" }]);
-  assert.equal(toImportOptions(plan).rowNumber, "row");
+  assert.equal(toImportOptions(plan, false).rowNumber, "row");
 });
 
 test("a key is suggested: one unique column, else two, else the row's number", async () => {
@@ -55,4 +55,15 @@ test("T2, T3: what the store would refuse is said before", async () => {
   assert.match(messages({ columns: plan.columns.map((column, at) => ({ ...column, key: at + 1 })) }), /at most 4/);
   const existing = { tableName: "t", primaryKey: [{ name: "z", type: "STRING" as const }] } as unknown as Parameters<typeof planErrors>[1];
   assert.match(planErrors(plan, existing).join(" "), /exists with the key z STRING/);
+});
+
+test("a key that may repeat replaces nothing, unless a person says so", async () => {
+  const proposed = startPlan(await csv("a,b\n1,x\n1,y\n"), "t", ["b"]);
+  assert.equal(duplicatesOf(proposed, false), "stop");
+  assert.equal(duplicatesOf(proposed, true), "replace");
+  assert.equal(duplicatesOf({ ...proposed, onDuplicate: "skip" }, true), "skip");
+  const known = startPlan(await csv("a,b\n1,x\n1,y\n"), "t", ["b"], true);
+  assert.equal(duplicatesOf(known, false), "replace");
+  assert.equal(duplicatesOf(toggleKey(known, "a"), false), "stop");
+  assert.equal(toImportOptions(proposed, false).onDuplicate, "stop");
 });

@@ -34,9 +34,10 @@ function integerOf(value: unknown, csv: boolean): bigint | undefined {
 function typeOf(value: unknown, csv: boolean): ValueType {
   if (csv) {
     const text = value as string;
-    // Only if nothing of the text is lost: "1.10" may be a version, and 17 digits are more than a double has.
+    // Only if nothing of the text is lost: "1.10" may be a version, and 17 digits are more than a double has. "10.0" says no more
+    // than that it is a double.
     const number = Number(text);
-    if (Number.isFinite(number) && String(number) === text) return "DOUBLE";
+    if (Number.isFinite(number) && (String(number) === text || `${number}.0` === text)) return "DOUBLE";
     return /^(?:true|false)$/i.test(text) ? "BOOLEAN" : "STRING";
   }
   if (typeof value === "number") return "DOUBLE";

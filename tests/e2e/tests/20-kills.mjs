@@ -241,7 +241,8 @@ for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) 
       await db.close();
       return { found, wrong, missing, more };
     }, stored);
-    assert.deepEqual([wrong, missing, more], [[], [], 0]);
+    const some = (ids) => `${ids.length}: ${ids.slice(0, 5)} to ${ids.at(-1)}`;
+    assert.deepEqual([wrong, missing, more], [[], [], 0], `of ${found} rows wrong ${some(wrong)}; of ${stored} acknowledged missing ${some(missing)}`);
     assert.ok(found >= stored, `${stored} rows were acknowledged, ${found} are there`);
     t.note(`${stored} rows were acknowledged when the tab died, ${found} are there`);
   }, { needs: ["crash"] });

@@ -46,7 +46,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     const preview = await inspectImport(new File([source.blob], source.name));
     if (preview.columns.length === 0) throw new Error("There are no rows in this file.");
     const key = known?.key ?? suggestKey(preview);
-    setDraft({ source, preview, plan: startPlan(preview, known?.table ?? tableNameOf(source.name), key) });
+    setDraft({ source, preview, plan: startPlan(preview, known?.table ?? tableNameOf(source.name), key, known !== undefined) });
   });
   if (draft === undefined) {
     return (

@@ -30,6 +30,22 @@ function Skipped({ job: { result } }: { readonly job: Job }) {
   );
 }
 
+/** What became of rows whose key was there, and whether the table has as many rows more as it should. */
+function Duplicates({ job: { result, more, tableName } }: { readonly job: Job }) {
+  if (result === undefined) return null;
+  const { rows, replaced, skippedDuplicates } = result;
+  const expected = rows - replaced;
+  return (
+    <>
+      {replaced > 0 && <p class="hint">{counted(replaced, "row")} replaced an earlier one with the same key.</p>}
+      {skippedDuplicates > 0 && <p class="hint">{counted(skippedDuplicates, "row")} left out: the key was there.</p>}
+      {more !== undefined && more !== expected && (
+        <p class="hint wrong" role="alert">{tableName} has {count(more)} rows more than before, not {count(expected)}: another tab has written it meanwhile, or rows are past their time to live.</p>
+      )}
+    </>
+  );
+}
+
 /** The card. */
 export function JobCard() {
   const current = job.value;
@@ -55,6 +71,7 @@ export function JobCard() {
       </p>
       {state === "cancelled" && <p class="hint">What had been stored before stays.</p>}
       <Skipped job={current} />
+      <Duplicates job={current} />
       <ErrorNote error={error} />
       <span class="visually-hidden" role="status">{announcement(current)}</span>
     </section>

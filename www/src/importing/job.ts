@@ -26,6 +26,8 @@ export interface Job {
   readonly ms: number;
   /** Its result, once done. */
   readonly result: ImportResult | undefined;
+  /** How many rows the table has more than before, once done. */
+  readonly more: number | undefined;
   readonly error: unknown;
 }
 
@@ -55,29 +57,32 @@ export interface JobSource {
 export async function startImport(source: JobSource, format: ImportOptions["format"], plan: ImportPlan): Promise<void> {
   const db = database();
   const { tableName } = plan;
-  if (findTable(tableName) === undefined) {
+  const exists = findTable(tableName) !== undefined;
+  if (!exists) {
     await logged("CreateTable", tableName, () => db.createTable({ tableName, primaryKey: planKey(plan) }));
     await refreshTables();
   }
   showTable(tableName);
-  void run(source, format, plan);
+  void run(source, format, plan, exists);
 }
 
-async function run(source: JobSource, format: ImportOptions["format"], plan: ImportPlan): Promise<void> {
+async function run(source: JobSource, format: ImportOptions["format"], plan: ImportPlan, exists: boolean): Promise<void> {
   const { tableName } = plan;
   const mine = new AbortController();
   abort = mine;
   const began = performance.now();
   let looked = began;
   job.value = {
-    tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, error: undefined,
+    tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, more: undefined, error: undefined,
   };
   const change = (what: Partial<Job>) => {
     if (job.value !== undefined) job.value = { ...job.value, ms: performance.now() - began, ...what };
   };
   try {
+    const rowsThere = async (): Promise<number> => (await database().count({ tableName, signal: mine.signal })).count;
+    const before = exists ? await rowsThere() : 0;
     const result = await logged("Import", `${source.name} into ${tableName}`, () => database().importRows(tableName, source.blob, {
-      ...toImportOptions(plan), format, signal: mine.signal, maxRowsInFlight: source.inFlight,
+      ...toImportOptions(plan, exists), format, signal: mine.signal, maxRowsInFlight: source.inFlight,
       onProgress: ({ rows, bytes, totalBytes }) => {
         change({ rows, bytes, totalBytes });
         if (performance.now() - looked < LOOK_AGAIN_MS) return;
@@ -86,6 +91,8 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
       },
     }));
     change({ state: "done", rows: result.rows, bytes: result.bytes, result });
+    // The count is an answer of its own: it does not take the result's word.
+    change({ more: await rowsThere() - before });
   } catch (error) {
     change(mine.signal.aborted ? { state: "cancelled" } : { state: "failed", error: asError(error) });
   }

@@ -5,7 +5,7 @@ import type { ImportPreview } from "tabstore";
 import { counted } from "../lib/format.ts";
 import { KEY_TYPES, VALUE_TYPES } from "../lib/values.ts";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
-import { type ColumnPlan, type ImportPlan, keyType, planKey, toggleKey } from "./plan.ts";
+import { type ColumnPlan, duplicatesOf, type ImportPlan, keyType, planKey, toggleKey } from "./plan.ts";
 
 /** The props of the form. */
 interface PlanFormProps {
@@ -54,7 +54,7 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
   const facts = new Map(preview.columns.map(({ source, complete, unique }) => [source, unique ? "unique" : complete ? "repeats" : "has gaps"]));
   return (
     <div class="stack">
-      <div class="columns three">
+      <div class="columns four">
         <TextField label="Table" name="tableName" value={plan.tableName} onInput={(tableName) => set({ tableName })} hint={existing ? "There is such a table: the rows are added to it." : "A new table."} />
         <div class="field">
           <span class="label">Row numbers</span>
@@ -63,6 +63,9 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
         </div>
         <Field label="Rows that cannot be stored">
           {(ties) => <Select id={ties.id} value={plan.onError} onChange={(onError) => set({ onError })} options={[["stop", "Stop there"], ["skip", "Leave them out and go on"]]} />}
+        </Field>
+        <Field label="Rows whose key is there">
+          {(ties) => <Select id={ties.id} value={duplicatesOf(plan, existing)} onChange={(onDuplicate) => set({ onDuplicate })} options={[["stop", "Stop there"], ["skip", "Keep the first, go on"], ["replace", "Replace the earlier row"]]} />}
         </Field>
       </div>
       <p class="key-line">
@@ -85,7 +88,7 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
           </tbody>
         </table>
       </div>
-      <p class="hint">Types and uniqueness are judged by the first {counted(preview.rows.length, "row")}. An empty field makes no column in its row.</p>
+      <p class="hint">Types and uniqueness are judged by {preview.whole ? "all" : "the first"} {counted(preview.rows.length, "row")}. An empty field makes no column in its row.</p>
       {errors.length > 0 && <div class="error-note" role="alert"><ul>{errors.map((error) => <li key={error}>{error}</li>)}</ul></div>}
     </div>
   );

@@ -26,7 +26,14 @@ export interface ImportPlan {
   readonly numberColumn: string;
   /** The reaction to a row that cannot be stored. */
   readonly onError: "stop" | "skip";
+  /** What to do with a row whose key is there; `undefined`: see {@link duplicatesOf}. */
+  readonly onDuplicate: Duplicates | undefined;
+  /** Whether the key is known to tell all rows of the file apart. */
+  readonly knownKey: boolean;
 }
+
+/** What an import does with a row whose key is there. */
+export type Duplicates = NonNullable<ImportOptions["onDuplicate"]>;
 
 /** The most columns that a key has. */
 export const MOST_KEY_COLUMNS = 4;
@@ -65,7 +72,7 @@ export function suggestKey(preview: ImportPreview): readonly string[] {
 }
 
 /** The plan to begin with. */
-export function startPlan(preview: ImportPreview, tableName: string, key: readonly string[]): ImportPlan {
+export function startPlan(preview: ImportPreview, tableName: string, key: readonly string[], knownKey = false): ImportPlan {
   const names = new Set(preview.columns.map(({ name }) => name));
   let numberColumn = "row";
   while (names.has(numberColumn)) numberColumn = `${numberColumn}_number`;
@@ -75,7 +82,18 @@ export function startPlan(preview: ImportPreview, tableName: string, key: readon
     numbered: key.length === 0,
     numberColumn,
     onError: "stop",
+    onDuplicate: undefined,
+    knownKey,
   };
+}
+
+/**
+ * What the import does with a row whose key is there, unless a person has chosen. A key that was proposed, or chosen, may repeat further
+ * on in the file, and must not replace a row that the same file has just brought. In a table that exists a row with its key is the
+ * newer one.
+ */
+export function duplicatesOf(plan: ImportPlan, exists: boolean): Duplicates {
+  return plan.onDuplicate ?? (exists || plan.knownKey || plan.numbered ? "replace" : "stop");
 }
 
 /** The key of the table: the chosen columns in order, then the row's number. */
@@ -94,7 +112,7 @@ export function toggleKey(plan: ImportPlan, source: string): ImportPlan {
     ? held.filter((one) => one !== column)
     : [...held, { ...column, key: held.length + 1 }];
   const places = new Map(order.sort((a, b) => a.key - b.key).map((one, at) => [one.source, at + 1]));
-  return { ...plan, columns: plan.columns.map((one) => ({ ...one, key: places.get(one.source) ?? 0, taken: one.taken || places.has(one.source) })) };
+  return { ...plan, knownKey: false, columns: plan.columns.map((one) => ({ ...one, key: places.get(one.source) ?? 0, taken: one.taken || places.has(one.source) })) };
 }
 
 /** The errors of a plan; empty when there are none. `existing` is the table of that name, if there is one. */
@@ -116,8 +134,8 @@ export function planErrors(plan: ImportPlan, existing: TableDescription | undefi
 }
 
 /** The plan as the package's import wants it. */
-export function toImportOptions(plan: ImportPlan): Pick<ImportOptions, "columns" | "rowNumber" | "onError"> {
+export function toImportOptions(plan: ImportPlan, exists: boolean): Pick<ImportOptions, "columns" | "rowNumber" | "rename" | "onError" | "onDuplicate"> {
   const columns = Object.fromEntries(plan.columns.map(({ source, taken, name, type, key }): [string, ImportColumn | false] =>
     [source, taken ? { name, type: key > 0 ? keyType(type) : type } : false]));
-  return { columns, onError: plan.onError, ...(plan.numbered ? { rowNumber: plan.numberColumn } : {}) };
+  return { columns, rename: "legal", onError: plan.onError, onDuplicate: duplicatesOf(plan, exists), ...(plan.numbered ? { rowNumber: plan.numberColumn } : {}) };
 }
