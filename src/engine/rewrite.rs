@@ -72,7 +72,7 @@ impl Engine {
             let releases = self.reserve.releases();
             let attempt = Staging { segment: call.segment, records: call.records.clone() };
             let Err(error) = self.stage_more(attempt).await else { return Ok(()) };
-            if error.code() != Code::QuotaExceeded || !Box::pin(self.release_reserve(releases, false)).await {
+            if error.code() != Code::QuotaExceeded || !Box::pin(self.makes_room_to_stage(releases)).await {
                 return Err(error);
             }
         }

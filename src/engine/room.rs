@@ -38,9 +38,16 @@ impl Engine {
         if error.code() != Code::QuotaExceeded || group.is_some_and(|group| !group.frees()) {
             return false;
         }
-        if self.release_reserve(releases, true).await {
-            return true;
-        }
+        self.release_reserve(releases, true).await || self.squeeze().await
+    }
+
+    /// The same for records to stage: a part of the reserve stays for commits.
+    pub(super) async fn makes_room_to_stage(&self, releases: u64) -> bool {
+        self.release_reserve(releases, false).await || self.squeeze().await
+    }
+
+    /// Has the storage give back what it keeps without need. Returns whether there may be room now.
+    async fn squeeze(&self) -> bool {
         let squeezes = self.reserve.squeezes.get();
         if squeezes == SQUEEZES || self.check_lead().await.is_err() {
             return false;

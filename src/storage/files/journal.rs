@@ -255,6 +255,13 @@ impl<F: File> Journal<F> {
         Ok(())
     }
 
+    /// Cuts off what the older file has from earlier turns. Returns whether that gives room back.
+    pub(super) fn give_back(&self) -> bool {
+        let older = &self.files[1 - self.current];
+        // It begins with zeros, or with a state that is not the newest one.
+        !self.is_new() && older.length().is_ok_and(|length| length > FIRST) && older.set_length(HEAD as u64).is_ok()
+    }
+
     /// Reads bytes of the current file.
     ///
     /// # Errors

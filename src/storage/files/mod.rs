@@ -36,6 +36,9 @@ const JOURNAL: [&str; 2] = ["journal-0", "journal-1"];
 /// The file of a segment has this name, and the segment's number in hexadecimal digits.
 const SEGMENT: &str = "segment-";
 
+/// On a full device a turn begins for so many bytes of commits.
+const WORTH_A_TURN: u64 = 64 << 10;
+
 /// A turn of the journal begins when its commits have so many bytes, and as many as its state. With a small state and a small last
 /// commit a file stays below 4 MiB: Chromium reserves the next power of two for a file that is open.
 const TURN_BYTES: u64 = 15 << 18;
@@ -268,6 +271,16 @@ impl<D: Folder> Store<D> {
         }
     }
 
+    /// Gives back what the journal keeps without need: what its older file has, and what the newer one has behind a state.
+    fn squeeze(&self) -> bool {
+        if self.journal.borrow().give_back() {
+            return true;
+        }
+        let (commits, state) = self.journal.borrow().weights();
+        let turned = commits > state.max(WORTH_A_TURN) && self.turn().is_ok();
+        turned && self.journal.borrow().give_back()
+    }
+
     /// Waits until the device has all segments. Closes those that were written, for which Chromium reserves up to twice their bytes.
     fn flush_segments(&self) -> Result<()> {
         let files = std::mem::take(&mut self.segments.borrow_mut().open);
@@ -425,6 +438,10 @@ impl<D: Folder> Storage for FileStorage<D> {
 
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         self.store()?.remove(segments).await
+    }
+
+    async fn squeeze(&self) -> bool {
+        self.store().is_ok_and(Store::squeeze)
     }
 
     fn has_log_in_files(&self) -> bool {
