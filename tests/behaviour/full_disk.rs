@@ -456,3 +456,45 @@ fn q_a_deletion_takes_the_lead_too_with_the_room_that_the_disk_keeps() {
     assert_eq!(disk.asked.get(), 3);
     store.env.run(instance.close());
 }
+
+/// The same, where the records of segments find no room.
+#[derive(Default)]
+struct FullOfSegments(Hoarder);
+
+impl Hook for FullOfSegments {
+    async fn before(&self, call: &Call) -> Result<()> {
+        match call {
+            Call::Stage(..) if self.0.is_full.get() => Err(Error::new(Code::QuotaExceeded, "no room")),
+            _ => Ok(()),
+        }
+    }
+
+    fn squeeze(&self) -> bool {
+        self.0.squeeze()
+    }
+}
+
+/// A flush and a compaction free room too, once they are done. What they need before, the disk may keep for later.
+#[test]
+fn q_a_compaction_gets_the_room_that_the_disk_keeps_when_the_reserve_was_not_enough() {
+    for (enough, fits) in [(3, true), (100, false)] {
+        let store = filled(RESERVE);
+        store.env.run(store.instance.close());
+        let disk = Rc::new(FullOfSegments(Hoarder { enough, ..Hoarder::default() }));
+        let instance = store.opened_with(Rc::clone(&disk)).expect("opens");
+        store.env.run_until_idle();
+        for i in 0..1900 {
+            store.env.run(instance.write_row(&delete("t", id(i)), None)).expect("deleted");
+        }
+        disk.0.is_full.set(true);
+        let compacted = store.env.run(instance.compact());
+        assert_eq!(code(compacted), (!fits).then_some(Code::QuotaExceeded));
+        assert_eq!(disk.0.asked.get() == enough, fits);
+        // Later it gets no more than is there, and does not ask for ever.
+        disk.0.asked.set(0);
+        let again = store.env.run(instance.compact());
+        assert_eq!(code(again), (!fits).then_some(Code::QuotaExceeded));
+        assert!(disk.0.asked.get() <= 8);
+        store.env.run(instance.close());
+    }
+}

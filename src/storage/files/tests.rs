@@ -296,6 +296,34 @@ fn a_full_device_refuses_by_name_and_goes_on() {
     assert_eq!(numbers(&open(&device.image()).unwrap()), [1, 2, 3]);
 }
 
+/// What the journal keeps for later is given back on a full device: first that of its older file, then that of the newer one.
+#[test]
+fn a_journal_gives_back_the_room_of_what_nobody_needs() {
+    let device = Device::default();
+    let storage = now(Files::open_with(device.folder(), 400_000, false)).unwrap();
+    assert!(!now(storage.squeeze()), "an empty one keeps nothing");
+    for number in 1..=20 {
+        // A flush has made the record before needless.
+        now(storage.commit(Commit { trim_log: vec![LogNumber(number - 1)], ..append(number, 30_000) })).unwrap();
+    }
+    let full = device.used();
+    assert!(full > 600_000, "{full}: one file is full, and half of the other one");
+    // No byte more fits, but for the state.
+    device.set_room(Some(full + 500));
+    assert_eq!(now(storage.commit(append(21, 30_000))).unwrap_err().code(), Code::QuotaExceeded);
+    assert!(now(storage.squeeze()));
+    let half = device.used();
+    assert!(half < full - 300_000, "{half} of {full}");
+    now(storage.commit(append(21, 30_000))).unwrap();
+    assert_eq!(numbers(&open(&device.image()).unwrap()), [20, 21]);
+    assert!(now(storage.squeeze()));
+    assert!(device.used() < 100_000, "{}", device.used());
+    assert!(!now(storage.squeeze()), "once is enough");
+    now(storage.commit(append(22, 100))).unwrap();
+    drop(storage);
+    assert_eq!(numbers(&open(&device.image()).unwrap()), [20, 21, 22]);
+}
+
 /// After a flush that failed, the device may have anything, so nothing is acknowledged any more.
 #[test]
 fn a_failed_flush_ends_the_storage_until_the_next_opening() {
@@ -394,6 +422,9 @@ impl Life<'_> {
                 if !gone.is_empty() {
                     self.states = vec![self.state().clone()];
                 }
+            }
+            4 => {
+                now(storage.squeeze());
             }
             other => {
                 let mut next = self.state().clone();
