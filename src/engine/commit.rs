@@ -89,6 +89,8 @@ impl Engine {
             match outcome {
                 Ok(()) => {
                     if let Some(group) = group {
+                        // What was given back has helped. It may help again.
+                        self.reserve.squeezes.set(0);
                         group.done.set(Ok(()));
                     }
                     for edit in edits {

@@ -43,7 +43,7 @@ pub(super) struct Reserve {
     pub(super) is_marked: Cell<bool>,
     /// How often its deletion was asked for.
     pub(super) releases: Cell<u64>,
-    /// How often the storage was asked for the room of what was deleted, since it was whole.
+    /// How often the storage gave back the room of what was deleted, since the last commit of writes.
     pub(super) squeezes: Cell<u32>,
     /// Turns for filling and deleting it.
     pub(super) turns: Turns,

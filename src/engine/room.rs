@@ -24,8 +24,11 @@ use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 
-/// How often the storage is asked for the room of what was deleted, until the reserve is whole again.
+/// How often the storage is asked for the room of what was deleted, until a commit succeeds.
 const SQUEEZES: u32 = 8;
+
+/// How often of these for records to stage. The rest stays for commits.
+const SQUEEZES_TO_STAGE: u32 = SQUEEZES / 2;
 
 /// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
@@ -38,22 +41,22 @@ impl Engine {
         if error.code() != Code::QuotaExceeded || group.is_some_and(|group| !group.frees()) {
             return false;
         }
-        self.release_reserve(releases, true).await || self.squeeze().await
+        self.release_reserve(releases, true).await || self.squeeze(SQUEEZES).await
     }
 
     /// The same for records to stage: a part of the reserve stays for commits.
     pub(super) async fn makes_room_to_stage(&self, releases: u64) -> bool {
-        self.release_reserve(releases, false).await || self.squeeze().await
+        self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
     }
 
-    /// Has the storage give back what it keeps without need. Returns whether there may be room now.
-    async fn squeeze(&self) -> bool {
+    /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
+    async fn squeeze(&self, most: u32) -> bool {
         let squeezes = self.reserve.squeezes.get();
-        if squeezes == SQUEEZES || self.check_lead().await.is_err() {
+        if squeezes >= most || self.check_lead().await.is_err() || !self.storage.squeeze().await {
             return false;
         }
         self.reserve.squeezes.set(squeezes + 1);
-        self.storage.squeeze().await
+        true
     }
 
     /// Deletes a part of the reserve, for work that began after so many `releases` and found the disk full. Only commits

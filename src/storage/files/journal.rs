@@ -30,6 +30,9 @@ pub(super) const HEAD: usize = 40;
 const SUM: usize = 8;
 /// The bytes of the first file after the first turn: an empty state has two counts.
 const FIRST: u64 = HEAD as u64 + 2;
+
+/// The bytes that a file keeps. Chromium wants room for so many whenever a file grows.
+const KEPT: u64 = 1 << 20;
 /// The place of the generation in a frame.
 const GENERATION: usize = 16;
 /// The place of the body's length.
@@ -255,11 +258,11 @@ impl<F: File> Journal<F> {
         Ok(())
     }
 
-    /// Cuts off what the older file has from earlier turns. Returns whether that gives room back.
+    /// Cuts off what the older file has from earlier turns, but for its first bytes: a turn and the commits after it go there, also when
+    /// no file can grow. Returns whether that gives room back.
     pub(super) fn give_back(&self) -> bool {
         let older = &self.files[1 - self.current];
-        // It begins with zeros, or with a state that is not the newest one.
-        !self.is_new() && older.length().is_ok_and(|length| length > FIRST) && older.set_length(HEAD as u64).is_ok()
+        !self.is_new() && older.length().is_ok_and(|length| length > KEPT) && older.set_length(KEPT).is_ok()
     }
 
     /// Reads bytes of the current file.

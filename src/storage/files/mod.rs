@@ -271,14 +271,11 @@ impl<D: Folder> Store<D> {
         }
     }
 
-    /// Gives back what the journal keeps without need: what its older file has, and what the newer one has behind a state.
+    /// Gives back what the journal keeps without need. First a turn makes the bytes of the older file free for commits: no file has to
+    /// grow then, for which Chromium wants a mebibyte. If there is not much to move, that file is cut off.
     fn squeeze(&self) -> bool {
-        if self.journal.borrow().give_back() {
-            return true;
-        }
         let (commits, state) = self.journal.borrow().weights();
-        let turned = commits > state.max(WORTH_A_TURN) && self.turn().is_ok();
-        turned && self.journal.borrow().give_back()
+        (commits > state.max(WORTH_A_TURN) && self.turn().is_ok()) || self.journal.borrow().give_back()
     }
 
     /// Waits until the device has all segments. Closes those that were written, for which Chromium reserves up to twice their bytes.
