@@ -117,7 +117,15 @@ export class OpenDatabase implements Database {
   }
 
   async createTable(request: CreateTableRequest): Promise<void> {
-    await this.admin("createTable", request);
+    const { ifNotExists, ...plain } = Object(request) as CreateTableRequest;
+    // Whatever else was given is refused as it is.
+    if (Object(request) !== request) await this.admin("createTable", request);
+    if (ifNotExists !== undefined && typeof ifNotExists !== "boolean") throw invalid(`The argument 'ifNotExists' is ${kindOf(ifNotExists)}; it must be true or false.`);
+    await this.admin("createTable", plain).catch(async (error: TabStoreError) => {
+      if (!ifNotExists || error.code !== "OTSObjectAlreadyExist") throw error;
+      const { checkSchema } = await loadCode(import("./existing-table.js"));
+      checkSchema(plain, await this.describeTable(plain.tableName));
+    });
   }
 
   listTable(options?: CallOptions): Promise<string[]> {

@@ -109,6 +109,12 @@ export interface CreateTableRequest extends TableOptions, CallOptions {
   readonly enableLocalTransaction?: boolean | undefined;
   /** Its stream [ST1]; none by default. */
   readonly stream?: StreamSpec | undefined;
+  /**
+   * With `true` a table that is there already is no error, if it has what is given here. One with another key, or that lacks a
+   * defined column, an index or an option of these, is refused with `OTSObjectAlreadyExist`; the message says what is different.
+   * What is not given may be anything. Ours, not the service's; default `false`.
+   */
+  readonly ifNotExists?: boolean | undefined;
 }
 
 /** The parameters of {@link Database.updateTable}: any of the options, one or several at once [T5]. */
