@@ -160,7 +160,7 @@ fn optimise(wasm: &Path) -> Result<(), Failure> {
 /// Makes a part small, and brings its functions into an order that compresses well.
 fn optimise_part(wasm: &Path, split: &Path, name: &str) -> Result<(), Failure> {
     let place = if name == "core" { wasm.to_owned() } else { wasm.with_file_name(format!("tabstore_{name}.wasm")) };
-    let small = place.with_extension("small");
+    let small = split.join(name).with_extension("small");
     wasm_opt(&split.join(name).with_extension("wasm"), &[], &small)?;
     fs::write(&place, order::name(&fs::read(&small)?)?)?;
     wasm_opt(&place, &["--reorder-functions-by-name"], &small)?;
