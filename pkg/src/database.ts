@@ -117,9 +117,11 @@ export class OpenDatabase implements Database {
   }
 
   async createTable(request: CreateTableRequest): Promise<void> {
-    const { ifNotExists, ...plain } = Object(request) as CreateTableRequest;
-    // Whatever else was given is refused as it is.
-    if (Object(request) !== request) await this.admin("createTable", request);
+    if (Object(request) !== request || !("ifNotExists" in request)) {
+      await this.admin("createTable", request);
+      return;
+    }
+    const { ifNotExists, ...plain } = request;
     if (ifNotExists !== undefined && typeof ifNotExists !== "boolean") throw invalid(`The argument 'ifNotExists' is ${kindOf(ifNotExists)}; it must be true or false.`);
     await this.admin("createTable", plain).catch(async (error: TabStoreError) => {
       if (!ifNotExists || error.code !== "OTSObjectAlreadyExist") throw error;

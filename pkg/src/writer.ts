@@ -18,10 +18,11 @@ import { OP } from "./codec/contract.js";
 import { storeRows, writePutRest } from "./codec/contract-requests.js";
 import { readRowsStored } from "./codec/contract-responses.js";
 import { shown } from "./codec/kinds.js";
-import { isAutoIncrement, writeKey } from "./codec/value.js";
+import { writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError, type WriterFailure } from "./errors.js";
 import type { NewRow, RowWriter, WriterOptions, WriterProgress, WriterResult } from "./loads.js";
+import { isGiven, namesOf } from "./new-row.js";
 import { abortReason, signalOf } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult, Condition, PutRow } from "./types.js";
@@ -35,11 +36,6 @@ const MOST_KEY = 1024;
 const MOST_COLUMNS = 1024;
 /** The most bytes of a batch [R2]. Our count is a little higher than the service's, so it errs on the safe side. */
 const BATCH_LIMIT = 4_000_000;
-/**
- * The most that a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in
- * 1. So does a given version [R8].
- */
-const CELL_MARGIN = 8;
 const KEPT_FAILURES = 1000;
 /** The first rows or bytes, which go in batches. Later ones may be loaded. */
 const FEW = 2000;
@@ -583,23 +579,6 @@ export class Writer implements RowWriter {
     }
     return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
   }
-}
-
-/** Whether the store assigns a part of the key, so no other row has it. */
-function isGiven(key: NewRow["primaryKey"]): boolean {
-  return Object.values(key).some(isAutoIncrement);
-}
-
-/** The size of a row's column names, which the encoding does not show. */
-function namesOf(row: NewRow): number {
-  let size = 0;
-  for (const name in row.primaryKey) size += name.length + CELL_MARGIN;
-  for (const name in row.attributes) {
-    const value = row.attributes[name];
-    if (typeof value === "object" && Array.isArray(value)) size += value.length * (name.length + 2 * CELL_MARGIN);
-    else size += name.length + CELL_MARGIN;
-  }
-  return size;
 }
 
 function deferred(): { promise: Promise<void>; resolve(): void } {

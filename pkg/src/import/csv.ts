@@ -24,11 +24,11 @@ export interface CsvOptions {
 
 const DELIMITERS = [",", "\t", ";", "|"];
 
-/** The separator that occurs most outside quotes in the first line that is not empty; undefined if it goes on behind the text. */
+/** The separator that occurs most outside quotes in the first line; undefined if that goes on behind the text. */
 function guessDelimiter(text: string, last: boolean): string | undefined {
   const counts = new Map<string, number>();
   let [quoted, ended] = [false, last];
-  for (const character of text.replace(/^[\r\n]+/, "")) {
+  for (const character of text) {
     if (character === '"') quoted = !quoted;
     else if (!quoted && (character === "\n" || character === "\r")) {
       ended = true;
@@ -67,7 +67,6 @@ export class CsvSplitter {
   private header: string[] | undefined;
   private row = 0;
   private delimiter: string | undefined;
-  private readonly comment: string | undefined;
   /** Whether a line was read. */
   private begun = false;
 
@@ -82,7 +81,6 @@ export class CsvSplitter {
     }
     if (header !== undefined && typeof header !== "boolean") throw invalid(`The argument 'header' is ${shown(header)}; it must be true or false.`);
     this.delimiter = delimiter;
-    this.comment = comment;
   }
 
   /** The columns, once the first line has come. */
@@ -122,14 +120,15 @@ export class CsvSplitter {
 
   /** Skips what comes before the first line of fields. False if that has not come yet. */
   private begin(last: boolean): boolean {
+    const { comment } = this.options;
     for (;;) {
       const line = /^[^\r\n]*/.exec(this.rest)![0];
       // The character behind "\r" tells its kind.
       const isWhole = last || this.rest.length > line.length + 1;
       const separator = /^sep=(.)$/i.exec(line)?.[1];
       const isEmpty = line === "" && this.rest !== "";
-      const skips = isEmpty || separator !== undefined || (this.comment !== undefined && line.startsWith(this.comment));
-      if (!isWhole && (skips || this.rest.length <= Math.max(4, this.comment?.length ?? 0))) return false;
+      const skips = isEmpty || separator !== undefined || (comment !== undefined && line.startsWith(comment));
+      if (!isWhole && (skips || this.rest.length <= Math.max(4, comment?.length ?? 0))) return false;
       if (!skips) break;
       // A spreadsheet program tells its separator so, in a line of its own.
       if (separator !== undefined) this.delimiter ??= separator;
@@ -143,7 +142,7 @@ export class CsvSplitter {
   private *cut(last: boolean): Generator<string[] | Unreadable> {
     const text = this.rest;
     const delimiter = this.delimiter!;
-    const { comment } = this;
+    const { comment } = this.options;
     // The next ones; searched again only when the cursor passes them.
     let separator = -1;
     let feed = -1;

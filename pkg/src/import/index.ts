@@ -43,13 +43,12 @@ async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: A
 const GROUP = 256;
 
 /** Groups the rows of a plain iterable, so that later stages do not await each of them. Those of an async one come singly. */
-async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly (SourceRow | Unreadable)[], void, undefined> {
+async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly SourceRow[], void, undefined> {
   if (Symbol.asyncIterator in source) {
     for await (const row of source) yield [row as SourceRow];
     return;
   }
   let group: SourceRow[] = [];
-  const ends: unknown[] = [];
   try {
     for (const row of source) {
       if (group.push(row as SourceRow) < GROUP) continue;
@@ -57,11 +56,11 @@ async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): Asyn
       group = [];
     }
   } catch (error) {
-    ends.push(error);
+    // The source fails behind them.
+    if (group.length > 0) yield group;
+    throw error;
   }
-  // Also those before a failure of the source.
   if (group.length > 0) yield group;
-  if (ends.length > 0) throw ends[0];
 }
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
@@ -74,6 +73,9 @@ function known(reason: unknown): TabStoreError {
   return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }
 
+/** The hint of a row that `onDuplicate: "stop"` refuses. */
+const DUPLICATE = 'Its primary key is in the table already, or an earlier row of the source has it. onDuplicate: "replace" puts it, "skip" leaves it out.';
+
 /** A row that is not stored. */
 interface Failure {
   /** Its place in the source, from 1. */
@@ -81,16 +83,12 @@ interface Failure {
   readonly error: TabStoreError;
 }
 
-/** A row of the source, or why it cannot be read. */
+/** A row of the source, or why it cannot be read: an error, or what the source has in its place. */
 interface ReadRow {
   /** Its place in the source, from 1. */
   readonly number: number;
   readonly row: NewRow | undefined;
-  readonly error?: unknown;
-  /** Whether the error names the place. */
-  readonly isPlaced?: boolean;
-  /** Whether no row comes after it that can be read. */
-  readonly isLast?: boolean;
+  readonly reason?: unknown;
 }
 
 /** One import, with the numbers of rows read and stored so far. */
@@ -201,18 +199,17 @@ class Import {
   /** Reads the next row of the source. */
   private read(record: SourceRow | Unreadable): ReadRow {
     const number = ++this.row;
-    if (record instanceof Unreadable) return { number, row: undefined, error: record.error, isPlaced: true, isLast: record.isLast };
+    if (record instanceof Unreadable) return { number, row: undefined, reason: record };
     try {
       return { number, row: this.newRow(record, number) };
-    } catch (error) {
-      return { number, row: undefined, error };
+    } catch (reason) {
+      return { number, row: undefined, reason };
     }
   }
 
   /** Puts a row, or leaves it out. */
-  private put({ number, row, error, isPlaced, isLast }: ReadRow, replaced: Replaced | undefined): undefined | Promise<void> {
-    if (isLast === true) throw error;
-    if (row === undefined) return this.leaveOut(number, error, isPlaced);
+  private put({ number, row, reason }: ReadRow, replaced: Replaced | undefined): undefined | Promise<void> {
+    if (row === undefined) return this.leaveOut(number, reason);
     let wait: undefined | Promise<void>;
     try {
       wait = this.writer.put(row);
@@ -225,9 +222,12 @@ class Import {
   }
 
   /** Leaves out a row that cannot be read, or ends the import with its error. */
-  private leaveOut(number: number, error: unknown, isPlaced = false): undefined {
-    if (!(error instanceof TabStoreError) || error.status !== 400) throw error;
-    const failure = isPlaced ? error : this.atRow(number, error);
+  private leaveOut(number: number, reason: unknown): undefined {
+    const unread = reason instanceof Unreadable ? reason : undefined;
+    const error = unread?.error ?? reason;
+    if (unread?.isLast === true || !(error instanceof TabStoreError) || error.status !== 400) throw error;
+    // What cannot be read names its place.
+    const failure = unread === undefined ? this.atRow(number, error) : error;
     this.skipped += 1;
     if (this.failures.length < KEPT_FAILURES) this.failures.push({ row: number, error: failure });
     if (this.onError === "stop") throw failure;
@@ -243,15 +243,9 @@ class Import {
       this.duplicates += 1;
       return;
     }
-    const failure = { row, error: isDuplicate ? this.duplicate(row, error) : this.atRow(row, error) };
+    const failure = { row, error: this.atRow(row, error, isDuplicate ? DUPLICATE : error.hint) };
     if (error.status !== 400 && (this.end === undefined || row < this.end.row)) this.end = failure;
     if (this.failures.length < KEPT_LOST) this.failures.push(failure);
-  }
-
-  private duplicate(row: number, error: TabStoreError): TabStoreError {
-    const message = `Row ${row}: ${error.message}`;
-    const hint = "Its primary key is in the table already, or an earlier row of the source has it. onDuplicate: \"replace\" puts it, \"skip\" leaves it out.";
-    return new TabStoreError({ ...toRecord(error), message, hint, requestId: error.requestId }, { cause: error });
   }
 
   private checkColumns(batch: readonly (SourceRow | Unreadable)[]): void {
@@ -274,9 +268,9 @@ class Import {
   }
 
   /** The error of a row, with its place in the source. */
-  private atRow(row: number, error: TabStoreError): TabStoreError {
+  private atRow(row: number, error: TabStoreError, hint = error.hint): TabStoreError {
     const how = this.options.rename === undefined && /^Invalid column name/.test(error.message) ? ' Give rename: "legal" for legal names, or another name by \'columns\'.' : "";
-    return new TabStoreError({ ...toRecord(error), message: `Row ${row}: ${error.message}${how}`, requestId: error.requestId }, { cause: error });
+    return new TabStoreError({ ...toRecord(error), message: `Row ${row}: ${error.message}${how}`, hint, requestId: error.requestId }, { cause: error });
   }
 
   /**
