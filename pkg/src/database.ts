@@ -126,7 +126,8 @@ export class OpenDatabase implements Database {
     await this.admin("createTable", plain).catch(async (error: TabStoreError) => {
       if (!ifNotExists || error.code !== "OTSObjectAlreadyExist") throw error;
       const { checkSchema } = await loadCode(import("./existing-table.js"));
-      checkSchema(plain, await this.describeTable(plain.tableName));
+      // It may be the name of one of its indexes that is there.
+      checkSchema(plain, await this.describeTable(plain.tableName).catch(() => Promise.reject(error)));
     });
   }
 

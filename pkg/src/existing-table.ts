@@ -1,30 +1,51 @@
 /** Compares a table that is there with the one that was to be created. Loaded on first use. */
 
 import { TabStoreError } from "./errors.js";
-import type { CreateTableRequest, TableDescription } from "./tables.js";
+import type { StreamDescription } from "./stream-types.js";
+import type { CreateTableRequest, IndexDescription, IndexSpec, StreamSpec, TableDescription } from "./tables.js";
 
 /** Options that a table always has. One that was not given may be anything. */
 const OPTIONS = ["timeToLive", "maxVersions", "maxVersionOffset", "allowUpdate", "enableLocalTransaction"] as const;
 
 /** What is different, in words; `undefined`: nothing that was given. */
 function difference(wanted: CreateTableRequest, there: TableDescription): string | undefined {
+  if (there.indexOf !== null) return `it is an index of the table '${there.indexOf}'`;
   const key = (columns: CreateTableRequest["primaryKey"]): string => columns.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement ? " autoIncrement" : ""}`).join(", ");
   if (key(wanted.primaryKey) !== key(there.primaryKey)) return `its primary key is (${key(there.primaryKey)}), not (${key(wanted.primaryKey)})`;
   for (const { name, type } of wanted.definedColumns ?? []) {
     const found = there.definedColumns.find((column) => column.name === name);
     if (found?.type !== type) return `it defines ${found === undefined ? `no column '${name}'` : `the column '${name}' as ${found.type}, not ${type}`}`;
   }
-  for (const { indexName, primaryKey } of wanted.indexes ?? []) {
-    const found = there.indexes.find((index) => index.indexName === indexName);
-    if (found === undefined) return `it has no index '${indexName}'`;
-    const [has, wants] = [found.primaryKey.join(", "), primaryKey.join(", ")];
-    if (has !== wants) return `the key of its index '${indexName}' is (${has}), not (${wants})`;
+  for (const index of wanted.indexes ?? []) {
+    const found = there.indexes.find(({ indexName }) => indexName === index.indexName);
+    if (found === undefined) return `it has no index '${index.indexName}'`;
+    const what = differentIndex(index, found);
+    if (what !== undefined) return `of its index '${index.indexName}' ${what}`;
   }
-  for (const name of OPTIONS) {
-    if (wanted[name] !== undefined && wanted[name] !== there[name]) return `its ${name} is ${there[name]}, not ${wanted[name]}`;
-  }
-  if (wanted.stream !== undefined && wanted.stream.enabled !== (there.stream !== null)) return wanted.stream.enabled ? "it has no stream" : "it has a stream";
-  return undefined;
+  const { reservedThroughput: units, stream } = wanted;
+  return given(wanted, there, OPTIONS)
+    ?? (units && given(units, there.reservedThroughput, ["read", "write"]))
+    ?? (stream && differentStream(stream, there.stream));
+}
+
+/** What was given of some values, and is different. */
+function given<Name extends string>(wanted: { readonly [name in Name]?: unknown }, there: { readonly [name in Name]: unknown }, names: readonly Name[]): string | undefined {
+  const name = names.find((one) => wanted[one] !== undefined && String(wanted[one]) !== String(there[one]));
+  return name === undefined ? undefined : `its ${name} is ${there[name]}, not ${wanted[name]}`;
+}
+
+function differentIndex(wanted: IndexSpec, there: IndexDescription): string | undefined {
+  const [has, wants] = [there.primaryKey.join(", "), wanted.primaryKey.join(", ")];
+  if (has !== wants) return `the key is (${has}), not (${wants})`;
+  const missing = wanted.columns?.find((name) => !there.columns.includes(name) && !there.primaryKey.includes(name));
+  return missing === undefined ? given(wanted, there, ["type", "timeToLive"]) : `the columns lack '${missing}'`;
+}
+
+function differentStream(wanted: StreamSpec, there: StreamDescription | null): string | undefined {
+  if (!wanted.enabled) return there === null ? undefined : "it has a stream";
+  if (there === null) return "it has no stream";
+  const missing = wanted.originColumns?.find((name) => !there.originColumns.includes(name));
+  return missing === undefined ? given(wanted, there, ["expirationHours"]) : `its stream keeps no old values of '${missing}'`;
 }
 
 /** Throws if the table that is there is another one than the wanted one. */

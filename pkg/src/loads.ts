@@ -121,7 +121,7 @@ export interface ImportOptions extends CallOptions {
   /**
    * The reaction to a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. Rows before
    * it are stored in both cases. What is no JSON within a JSON array ends the import in both cases too: nothing tells where the
-   * next element begins.
+   * next element begins. A quote of a CSV file that is not closed takes all of the text behind it.
    */
   readonly onError?: "stop" | "skip" | undefined;
   /**
@@ -165,12 +165,12 @@ export interface ImportResult {
   readonly skipped: number;
   /**
    * Rows that replaced another one: of the table, or an earlier one of the source. So the table has `rows - replaced` more rows
-   * than before. Exact where nobody else writes the table meanwhile.
+   * than before. Exact where nobody else writes the table meanwhile, and the engine refuses no row.
    */
   readonly replaced: number;
   /** Rows left out under `onDuplicate: "skip"`. */
   readonly skippedDuplicates: number;
-  /** The first of them, at most 100, with the place of the row in the source (from 1). */
+  /** The first rows that `skipped` counts, at most 100, with their places in the source (from 1). */
   readonly failures: readonly { readonly row: number; readonly error: TabStoreError }[];
   /** Capacity units of all rows [C1]. */
   readonly consumed: Consumed;
@@ -200,7 +200,10 @@ export interface ImportPreviewColumn {
   readonly source: string;
   /** A legal name for it in the table [T2]: the same, or with `_` for characters that are not allowed. */
   readonly name: string;
-  /** The narrowest type that keeps every value of the preview as it is: DOUBLE only if each text comes back the same. */
+  /**
+   * The narrowest type that keeps every value of the preview as it is: DOUBLE only if each text comes back the same, but for `.0` and the
+   * digits of a long integer that a double holds exactly.
+   */
   readonly type: ValueType;
   /** Whether every row of the preview has a value. */
   readonly complete: boolean;

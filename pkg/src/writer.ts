@@ -546,12 +546,14 @@ export class Writer implements RowWriter {
   }
 
   private stop(): void {
-    if (this.batchRows > 0) {
+    const { batchFirst: first, batchRows: rows } = this;
+    if (rows > 0) {
       if (!this.isBusy) this.writers.delete(this);
-      for (let i = 0; i < this.batchRows; i++) this.note(this.batchFirst + i, local("Aborted", "The writer was stopped before this row was sent."));
       this.batchRows = 0;
       this.keys.clear();
       this.frame.finish();
+      // Last: a listener may flush, and what was dropped must not leave.
+      for (let i = 0; i < rows; i++) this.note(first + i, local("Aborted", "The writer was stopped before this row was sent."));
     }
     this.store();
     this.room?.resolve();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { CreateTableRequest } from "../src/index.js";
+import type { CreateTableRequest, IndexSpec } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
 
 const ORDER: CreateTableRequest = {
@@ -32,13 +32,37 @@ test("createTable with ifNotExists: true refuses a table of another schema, and 
     [{ definedColumns: [{ name: "total", type: "STRING" }] }, /defines the column 'total' as INTEGER, not STRING/],
     [{ definedColumns: [...ORDER.definedColumns!, { name: "state", type: "STRING" }] }, /defines no column 'state'/],
     [{ indexes: [{ indexName: "other", primaryKey: ["total"] }] }, /has no index 'other'/],
-    [{ indexes: [{ indexName: "by_total", primaryKey: ["total", "n"] }] }, /key of its index 'by_total' is \(total\), not \(total, n\)/],
+    [{ indexes: [{ indexName: "by_total", primaryKey: ["total", "n"] }] }, /of its index 'by_total' the key is \(total\), not \(total, n\)/],
+    [{ reservedThroughput: { read: 5, write: 0 } }, /its read is 0, not 5/],
     [{ timeToLive: 86_400, allowUpdate: false }, /its timeToLive is -1, not 86400/],
     [{ indexes: [], maxVersions: 3 }, /its maxVersions is 1, not 3/],
     [{ stream: { enabled: true, expirationHours: 24 } }, /it has no stream/],
   ] satisfies [Partial<CreateTableRequest>, RegExp][]) {
     await assert.rejects(db.createTable({ ...ORDER, ...change, ifNotExists: true }), code("OTSObjectAlreadyExist", message));
   }
+  await db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream: { enabled: true, expirationHours: 24 } });
+  for (const [stream, message] of [
+    [{ enabled: false }, /it has a stream/],
+    [{ enabled: true, expirationHours: 100 }, /its expirationHours is 24, not 100/],
+    [{ enabled: true, expirationHours: 24, originColumns: ["a"] }, /its stream keeps no old values of 'a'/],
+  ] satisfies [CreateTableRequest["stream"], RegExp][]) {
+    await assert.rejects(db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream, ifNotExists: true }), code("OTSObjectAlreadyExist", message));
+  }
+  await db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream: { enabled: true, expirationHours: 24 }, ifNotExists: true });
+  const columns = [{ name: "total", type: "INTEGER" as const }, { name: "state", type: "STRING" as const }];
+  const local = { indexName: "near", type: "LOCAL" as const, primaryKey: ["id", "total"] };
+  await db.createTable({ ...ORDER, tableName: "indexed", definedColumns: columns, indexes: [local] });
+  for (const [change, message] of [
+    [{ type: "GLOBAL" }, /of its index 'near' its type is LOCAL, not GLOBAL/],
+    [{ columns: ["state"] }, /of its index 'near' the columns lack 'state'/],
+  ] satisfies [Partial<IndexSpec>, RegExp][]) {
+    const wanted = { ...ORDER, tableName: "indexed", definedColumns: columns, indexes: [{ ...local, ...change }], ifNotExists: true };
+    await assert.rejects(db.createTable(wanted), code("OTSObjectAlreadyExist", message));
+  }
+  // An index has a table's name, and a table an index's.
+  const index = { tableName: "by_total", primaryKey: [{ name: "total", type: "INTEGER" }, ...ORDER.primaryKey], ifNotExists: true } satisfies CreateTableRequest;
+  await assert.rejects(db.createTable(index), code("OTSObjectAlreadyExist", /it is an index of the table 'order'/));
+  await assert.rejects(db.createTable({ ...ORDER, tableName: "fresh", ifNotExists: true }), code("OTSObjectAlreadyExist", /already exist/));
   await assert.rejects(db.createTable({ ...ORDER, ifNotExists: 1 as never }), code("OTSParameterInvalid", /'ifNotExists' is a number; it must be true or false/));
   await assert.rejects(db.createTable({ ...ORDER, tableName: "9", ifNotExists: true }), code("OTSParameterInvalid"));
   await db.close();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Database, ImportOptions, WriterError } from "../src/index.js";
+import type { Database, ImportOptions, RowWriter, WriterError } from "../src/index.js";
 import { LOOK_MOST } from "../src/import/replaced.js";
 import { Seen } from "../src/import/seen.js";
 import { load, open, random, skip } from "./support/package.js";
@@ -62,6 +62,27 @@ test("onDuplicate: stop ends at the first key that is there, names its row, and 
   await assert.rejects(db.importRows("t", csv([[1, 12]]), { ...options, onDuplicate: "stop", onError: "skip" }), /^WriterError: Row 1: /);
   assert.equal((await rows(db)).get(1), 10);
   await assert.rejects(db.importRows("t", csv([]), { ...options, onDuplicate: "ask" as never }), /'onDuplicate' is 'ask'; it must be one of replace, stop, skip/);
+  await db.close();
+});
+
+test("onDuplicate: stop ends the reading of the source too, whatever is done with rows that cannot be read", { skip }, async () => {
+  const db = await table(await open());
+  await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+  let read = 0;
+  const endless = function* () {
+    for (;;) yield { id: ++read };
+  };
+  await assert.rejects(db.importRows("t", endless(), { onDuplicate: "stop", onError: "skip" }), /Row 1: /);
+  assert.ok(read < 50_000, `${read} rows were read`);
+  // So does a table that goes.
+  const first = read;
+  const gone = function* () {
+    for (;;) {
+      if (++read === first + 1000) void db.deleteTable("t");
+      yield { id: read };
+    }
+  };
+  await assert.rejects(db.importRows("t", gone(), { onError: "skip" }), /Requested table does not exist/);
   await db.close();
 });
 
@@ -124,6 +145,13 @@ test("a writer with a condition stores only rows that are not there, and tells o
   thrown.put({ primaryKey: { id: 1e6 } });
   await assert.rejects(thrown.close(), /listener/);
   assert.throws(() => db.writer("t", { onFailure: 1 as never }), TabStoreError);
+  // A listener may flush while rows are dropped: they do not leave, and nobody waits for them.
+  const control = new AbortController();
+  const dropped: RowWriter = db.writer("t", { signal: control.signal, onFailure: () => void dropped.flush().catch(() => {}) });
+  for (let id = 9000; id < 9005; id++) dropped.put({ primaryKey: { id } });
+  control.abort(new Error("enough"));
+  await assert.rejects(dropped.close(), /enough/);
+  assert.deepEqual([...(await rows(db)).keys()].filter((id) => id >= 9000), []);
   await db.close();
 });
 

@@ -66,6 +66,32 @@ test("the rows before one that cannot be read are stored, also with onError: sto
   assert.match(json.failures[0]!, /^Element 2 of the JSON/);
 });
 
+test("what is wrong with JSON is told alike, wherever its bytes are cut", async () => {
+  for (const [source, message, ids] of [
+    ['[{"id":1},{"id":2}] x', /something after the end/, [1, 2]],
+    ['[{"id":1},{"id":2},]', /^Element 3 of the JSON/, [1, 2]],
+    ['[{"id":1},,{"id":2}]', /^Element 2 of the JSON/, [1]],
+    ['[,]', /^Element 1 of the JSON/, []],
+    ["[ ]", undefined, []],
+    ['[{"id":1}]\n ', undefined, [1]],
+  ] as const) {
+    for (const size of [1, 2, 3, 7, 99]) {
+      const bytes = new TextEncoder().encode(source);
+      let at = 0;
+      const cut = new ReadableStream<Uint8Array>({ pull: (to) => (at >= bytes.length ? to.close() : to.enqueue(bytes.slice(at, (at += size)))) });
+      const ended = await run(cut, { format: "json", onError: "skip" });
+      assert.deepEqual(ended.ids, ids, `${source} by ${size}`);
+      if (message === undefined) assert.deepEqual(ended.failures, []);
+      else assert.match(ended.failures[0]!, message, `${source} by ${size}`);
+    }
+  }
+});
+
+test("the first row of a CSV without a header may be one that cannot be read", async () => {
+  const { ids, failures } = await run(text('"1"x,a\n2,b\n3,c\n'), { format: "csv", header: false, onError: "skip", columns: { _1: { name: "id" } } });
+  assert.deepEqual([ids, failures], [[2, 3], ["1: Row 1 of the CSV to import: text stands behind the closing quote of a field."]]);
+});
+
 test("an element with very many commas that is wrong is found at once", async () => {
   const wide = JSON.stringify({ id: 2, v: Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`c${at}`, at])) });
   const started = performance.now();
@@ -138,6 +164,8 @@ test("inspectImport shows the columns of a header alone, of files without one, a
   assert.deepEqual(await of("1,x\n2,y\n", { header: false }), { columns: ["_1=_1:INTEGER", "_2=_2:STRING"], rows: 2, whole: true });
   assert.deepEqual(await of("a\n1\n2\n3\n", { rows: 2 }), { columns: ["a=a:INTEGER"], rows: 2, whole: false });
   assert.deepEqual(await of("a\n1\n2\n", { rows: 2 }), { columns: ["a=a:INTEGER"], rows: 2, whole: true });
+  // A fault behind the preview is none of it.
+  assert.deepEqual(await of("a,b\n1,2\n3\n", { rows: 1 }), { columns: ["a=a:INTEGER", "b=b:INTEGER"], rows: 1, whole: false });
   assert.deepEqual(await of("# x\na\n1\n", { comment: "#" }), { columns: ["a=a:INTEGER"], rows: 1, whole: true });
   // An import gives the columns the same names.
   const { db, engine } = openFake(KEY);

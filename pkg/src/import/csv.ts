@@ -106,7 +106,7 @@ export class CsvSplitter {
     const records: (Record<string, string> | Unreadable)[] = [];
     for (const fields of this.cut(last)) {
       if (fields instanceof Unreadable) {
-        if (this.header === undefined) throw fields.error;
+        if (this.isHeaderDue) throw fields.error;
         this.row += 1;
         records.push(fields);
       } else if (fields.length > 0) {
@@ -118,6 +118,11 @@ export class CsvSplitter {
     return records;
   }
 
+  /** Whether the next line names the columns. */
+  private get isHeaderDue(): boolean {
+    return this.header === undefined && this.options.header !== false;
+  }
+
   /** Skips what comes before the first line of fields. False if that has not come yet. */
   private begin(last: boolean): boolean {
     const { comment } = this.options;
@@ -125,7 +130,7 @@ export class CsvSplitter {
       const line = /^[^\r\n]*/.exec(this.rest)![0];
       // The character behind "\r" tells its kind.
       const isWhole = last || this.rest.length > line.length + 1;
-      const separator = /^sep=(.)$/i.exec(line)?.[1];
+      const separator = /^sep=([^"])$/i.exec(line)?.[1];
       const isEmpty = line === "" && this.rest !== "";
       const skips = isEmpty || separator !== undefined || (comment !== undefined && line.startsWith(comment));
       if (!isWhole && (skips || this.rest.length <= Math.max(4, comment?.length ?? 0))) return false;
@@ -211,7 +216,7 @@ export class CsvSplitter {
   }
 
   private broken(why: string): Unreadable {
-    return new Unreadable(invalid(`Row ${this.row + (this.header === undefined ? 0 : 1)} of the CSV to import: ${why}.`));
+    return new Unreadable(invalid(`Row ${this.row + (this.isHeaderDue ? 0 : 1)} of the CSV to import: ${why}.`));
   }
 
   private name(fields: readonly string[]): void {

@@ -163,7 +163,7 @@ class Import {
         if (this.csv && !this.checked) this.checkColumns(batch);
         await this.take(batch, replaced, unlessEnded);
         if (signal?.aborted) throw abortReason(signal);
-        if (this.onError === "stop" && this.writer.progress.failed > this.duplicates) break;
+        if (this.end !== undefined || (this.onError === "stop" && this.writer.progress.failed > this.duplicates)) break;
       }
     } catch (error) {
       return this.finish(signal, undefined, error);
@@ -292,14 +292,21 @@ class Import {
     } catch (error) {
       ends.push(known(error));
     }
-    failures.sort((a, b) => a.row - b.row);
     const { rows, failed } = writer.progress;
+    let replacedRows = 0;
+    if (ends.length === 0 && this.end === undefined && replaced !== undefined) {
+      try {
+        replacedRows = await replaced.end(rows);
+      } catch (error) {
+        ends.push(known(error));
+      }
+    }
+    failures.sort((a, b) => a.row - b.row);
     const skipped = this.skipped + failed - this.duplicates;
     // The first failed row in the source's order, even if another was noticed earlier.
     const end = (onError === "stop" ? failures[0] : this.end)?.error ?? ends[0];
     if (end === undefined) {
-      const result = { rows, bytes: this.bytes, skipped, skippedDuplicates: this.duplicates, failures: failures.slice(0, KEPT_FAILURES), consumed };
-      return { ...result, replaced: replaced === undefined ? 0 : await replaced.end(rows) };
+      return { rows, bytes: this.bytes, skipped, replaced: replacedRows, skippedDuplicates: this.duplicates, failures: failures.slice(0, KEPT_FAILURES), consumed };
     }
     if (signal?.aborted) throw abortReason(signal);
     const message = `${end.message}${/[.!?]$/.test(end.message) ? "" : "."} Rows stored: ${rows}.`;

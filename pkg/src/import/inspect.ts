@@ -100,12 +100,12 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
   reading: for await (const batch of read) {
     signal?.throwIfAborted();
     for (const record of batch) {
-      if (record instanceof Unreadable) throw record.error;
-      if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
       if (rows.length >= most) {
         whole = false;
         break reading;
       }
+      if (record instanceof Unreadable) throw record.error;
+      if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
       for (const name of Object.keys(record)) {
         let column = columns.get(name);
         if (column === undefined) {

@@ -118,6 +118,8 @@ function* pieces(text: string): Generator<string> {
   yield text.slice(from);
 }
 
+const behind = (): Error => invalid("There is something after the end of the JSON array to import.");
+
 /** Splits one big array of objects: takes texts, returns arrays of complete elements. */
 export class ArraySplitter {
   private rest = "";
@@ -177,19 +179,29 @@ export class ArraySplitter {
     }
     this.depth = depth;
     this.inString = inString;
-    if (this.state === "after" && /\S/.test(rest.slice(whole + 1))) throw invalid("There is something after the end of the JSON array to import.");
+    if (whole < 0 && this.state === "after") {
+      if (/\S/.test(rest)) throw behind();
+      this.rest = "";
+      this.scanned = 0;
+      return [];
+    }
     if (whole < 0) {
       this.scanned = at;
       return [];
     }
-    this.rest = this.state === "after" ? "" : rest.slice(whole + 1);
+    const left = rest.slice(whole + 1);
+    this.rest = this.state === "after" ? "" : left;
     this.scanned = this.state === "after" ? 0 : at - whole - 1;
-    return this.parse(rest.slice(0, whole));
+    const values = this.parse(rest.slice(0, whole));
+    if (this.state === "after" && /\S/.test(left)) values.push(new Unreadable(behind(), true));
+    return values;
   }
 
   private parse(text: string): unknown[] {
     let values: unknown[];
     try {
+      // Only an array without elements has nothing before its end.
+      if (text.trim() === "" && (this.elements > 0 || this.state !== "after")) throw new SyntaxError();
       values = parseJson(`[${text}]`) as unknown[];
     } catch {
       values = this.upToFault(text);
