@@ -149,6 +149,10 @@ await build({
   plugins: [glue, platform("node")],
 });
 
+// What a service worker keeps for the default entry.
+const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$/.test(name) && statSync(at(`dist/${name}`)).isFile());
+writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
+
 // They work on the public interface, so they are the same beside each entry.
 await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
 

@@ -4,7 +4,7 @@ import { isBatch, isRow, OP, TAG } from "./codec/contract.js";
 import { Reader, u32At } from "./codec/reader.js";
 import type { Decode } from "./codec/response.js";
 import type { TabStoreError } from "./errors.js";
-import { abortReason } from "./signals.js";
+import { abortReason, whenAborted } from "./signals.js";
 
 /** A frame that has left, or is about to. */
 export interface Sent {
@@ -140,17 +140,16 @@ export function promised(
   let [settle, refuse] = [resolveIt, rejectIt];
   if (signal !== undefined) {
     const [resolve, reject] = [settle, refuse];
-    const abort = (): void => {
+    const forget = whenAborted(signal, () => {
       reject(abortReason(signal));
       onAbort();
-    };
-    signal.addEventListener("abort", abort, { once: true });
+    });
     settle = (value) => {
-      signal.removeEventListener("abort", abort);
+      forget();
       resolve(value);
     };
     refuse = (error) => {
-      signal.removeEventListener("abort", abort);
+      forget();
       reject(error);
     };
   }

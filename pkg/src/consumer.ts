@@ -15,7 +15,7 @@ import type {
   ConsumerBatch, ConsumerChannel, ConsumerGroup, ConsumerGroupDescription, ConsumerGroupSummary, ConsumerRequest, ConsumerType, ListConsumerGroupsRequest,
 } from "./consumer-types.js";
 import { invalid, wrongArgument } from "./errors.js";
-import { abortReason, SIGNAL, signalOf } from "./signals.js";
+import { abortReason, SIGNAL, signalOf, whenAborted } from "./signals.js";
 import { awaitRecords, findShards, getStreamRecord, isOfAccount, iteratorOf, type ShardStart, shardsOf, streamOf } from "./streams.js";
 import type { StreamShard } from "./stream-types.js";
 import type { CallOptions, KeyValue } from "./types.js";
@@ -49,11 +49,11 @@ const here = (): Surroundings => ({
     if (signal.aborted) return resolve();
     const end = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", end);
+      forget();
       resolve();
     };
     const timer = setTimeout(end, milliseconds);
-    signal.addEventListener("abort", end);
+    const forget = whenAborted(signal, end);
   }),
   locks: (globalThis.navigator as Navigator | undefined)?.locks,
 });
@@ -165,6 +165,7 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
     return this;
   }
 
+  private forgetSignal = (): void => {};
   private readonly abort = (): void => {
     this.control.abort(abortReason(this.signal!));
     void this.leave();
@@ -238,7 +239,7 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
   private async begin(): Promise<void> {
     const { client, db, asked, id, signal } = this;
     if (signal?.aborted) throw abortReason(signal);
-    signal?.addEventListener("abort", this.abort, { once: true });
+    this.forgetSignal = whenAborted(signal, this.abort);
     const store = new GroupStore(db, asked.tableName, asked.group);
     const { primaryKey } = await again(() => db.describeTable(asked.tableName));
     let seen = await store.read();
@@ -446,7 +447,7 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
   /** Gives all channels back. */
   private leave(): Promise<void> {
     this.leaving ??= (async () => {
-      this.signal?.removeEventListener("abort", this.abort);
+      this.forgetSignal();
       if (!this.control.signal.aborted) this.control.abort(BROKEN);
       this.wake();
       this.listening?.control.abort();

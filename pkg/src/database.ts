@@ -7,7 +7,7 @@ import { loadCode } from "./code.js";
 import { checkArguments } from "./codec/check.js";
 import { TAG } from "./codec/contract.js";
 import * as encode from "./codec/contract-requests.js";
-import { readCounted, readPassed } from "./codec/contract-responses.js";
+import { readCounted, readPassed, readStarted } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import type { Reader } from "./codec/reader.js";
@@ -24,23 +24,24 @@ import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
 } from "./management.js";
 import type { Metrics } from "./metrics.js";
+import { named } from "./named.js";
+import type { Platform } from "./platform/platform.js";
 import type { Row } from "./row.js";
 import { count, scan, scanPages } from "./scan.js";
 import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, KeyColumn, Split, TableDescription, UpdateTableRequest,
 } from "./tables.js";
-import { signalOf } from "./signals.js";
+import { signalOf, whenAborted } from "./signals.js";
 import { needStack } from "./stack.js";
 import type {
   Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
   StreamDescription,
 } from "./stream-types.js";
-import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
   GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, Role, ScanRequest, StartLocalTransactionRequest,
-  TableRequest, UpdateRowRequest, WriteResult,
+  TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "./types.js";
 import { INF_MAX, INF_MIN } from "./values.js";
 import { Writer, type Writers } from "./writer.js";
@@ -86,6 +87,7 @@ export class OpenDatabase implements Database {
   /** Takes over a client whose engine runs. `onClosing` gets the closing that begins. */
   constructor(
     readonly name: string, readonly persistence: StorageKind, private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
+    private readonly platform?: Platform,
   ) {
     client.before = (look) => {
       if (this.writers.size === 0) return;
@@ -194,8 +196,22 @@ export class OpenDatabase implements Database {
     await this.admin("deleteAccessKey", typeof request === "string" ? { accessKeyId: request } : request);
   }
 
-  startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction> {
-    return startLocalTransaction(this.client, request);
+  async startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction> {
+    if (typeof arguments[1] === "function") throw invalid("startLocalTransaction takes no function: use the methods of the transaction that it gives, then its commit().");
+    const code = loadCode(import("./transaction.js"));
+    // A transaction that no caller gets must not hold its rows for a minute.
+    const abort = (id: string): unknown => this.client.request(encode.abortTransaction, id, () => {}).catch(() => {});
+    // Asked before the code is here: the caller may change the request, and calls keep their order.
+    const started = this.client.request(encode.startLocalTransaction, request, (reader) => {
+      const started = readStarted(reader);
+      if (signalOf(request)?.aborted) abort(started.id);
+      return started;
+    }, request);
+    const [{ id, consumed }, { makeTransaction }] = await Promise.all([started, code.catch(async (error: unknown) => {
+      abort((await started).id);
+      throw error;
+    })]);
+    return makeTransaction(this.client, id, consumed);
   }
 
   putRow(request: PutRowRequest): Promise<WriteResult> {
@@ -308,6 +324,11 @@ export class OpenDatabase implements Database {
     return storage(metrics);
   }
 
+  async preload(modules?: readonly (keyof WasmModules)[]): Promise<void> {
+    const { preload } = await loadCode(import("./preload.js"));
+    return preload(this.platform!, modules);
+  }
+
   async persist(options?: CallOptions): Promise<boolean> {
     const { persist } = await loadCode(import("./storage.js"));
     return persist(options);
@@ -356,9 +377,7 @@ export class OpenDatabase implements Database {
     this.listeners.set(type, wanted);
     // As in browsers: a listener that is registered already is not added again.
     if (wanted.has(listener)) return;
-    const abort = (): void => this.removeEventListener(type, listener);
-    signal?.addEventListener("abort", abort, { once: true });
-    wanted.set(listener, { once: Boolean(once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
+    wanted.set(listener, { once: Boolean(once), forgetSignal: whenAborted(signal, () => this.removeEventListener(type, listener)) });
     // Earlier events come late, not in the middle of this call.
     if (type === "health") queueMicrotask(() => this.client.troubles.listen((error) => this.emit("health", { type: "health", healthy: true, error })));
   }
@@ -396,6 +415,7 @@ export class OpenDatabase implements Database {
     return this.client.admin<T>(op, args, request);
   }
 }
+named(OpenDatabase, "Database");
 
 /** The part of a database that an import needs. */
 export type ImportTarget = Pick<Database, "describeTable" | "writer">;

@@ -1,6 +1,6 @@
 /** The errors that callers see, and how they travel from the engine. */
 
-import type { Consumed } from "./data.js";
+import { named } from "./named.js";
 
 /** An error as it comes from the engine or over a message port. */
 export interface ErrorRecord {
@@ -15,7 +15,8 @@ export interface ErrorRecord {
 /**
  * The reason why a call failed.
  *
- * Test `code`. `message` is for people, in the words of the service; `hint` adds what it leaves out.
+ * Test `code`. `message` is for people, in the words of the service; `hint` adds what it leaves out. `String(error)` has both, and so
+ * has `stack` where it begins with the message, as in Chromium and Node: so a console shows the hint of an error that nobody caught.
  *
  * @example
  * ```ts
@@ -63,6 +64,16 @@ export class TabStoreError extends Error {
     this.retryable = record.retryable;
     this.hint = record.hint;
     this.requestId = record.requestId;
+    if (this.hint && this.stack) this.stack = this.stack.replace(this.message, () => this.text);
+  }
+
+  private get text(): string {
+    return this.hint ? `${this.message} (${this.hint})` : this.message;
+  }
+
+  /** The name, the message and the hint. */
+  override toString(): string {
+    return `${this.name}: ${this.text}`;
   }
 
   /** For `JSON.stringify`, which would leave out the message. */
@@ -71,51 +82,9 @@ export class TabStoreError extends Error {
     return { name, code, status, retryable, message, hint, requestId };
   }
 }
-// On the prototype, so that it is not an own property of every error, and survives minification of class names.
-Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError", configurable: true, writable: true });
-
-/** A row that a {@link RowWriter} or an import could not store. */
-export interface WriterFailure {
-  /** Its place among the put rows, or among those of the import's source, from 0. */
-  readonly index: number;
-  /** The error. */
-  readonly error: TabStoreError;
-}
-
-/**
- * The failure of {@link RowWriter.close} or {@link Database.importRows}, and the number of stored rows. Its `code` is
- * that of the first failure.
- *
- * @example
- * ```ts
- * try {
- *   await db.importRows("weather", file);
- * } catch (error) {
- *   if (error instanceof WriterError && error.code === "QuotaExceeded") show(`The disk is full: ${error.stored} rows are stored.`);
- *   else throw error;
- * }
- * ```
- */
-export class WriterError extends TabStoreError {
-  /** Stored rows, which can be read. A row with an unknown outcome (`Unavailable`) does not count. */
-  readonly stored: number;
-  /** Rows that were put, or read by an import, and are not stored. */
-  readonly failed: number;
-  /** The first of them, at most 1000. An import adds at most a hundred rows that it left out. */
-  readonly failures: readonly WriterFailure[];
-  /** Capacity units of the stored rows [C1]. */
-  readonly consumed: Consumed;
-
-  /** Makes an error; applications do not need it. */
-  constructor(record: ErrorRecord, stored: number, failed: number, failures: readonly WriterFailure[], consumed: Consumed = { read: 0, write: 0 }) {
-    super(record, { cause: failures[0]?.error });
-    this.stored = stored;
-    this.failed = failed;
-    this.failures = failures;
-    this.consumed = consumed;
-  }
-}
-Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", configurable: true, writable: true });
+// On the prototype, so that it is not an own property of every error.
+named(TabStoreError.prototype, "TabStoreError");
+named(TabStoreError, "TabStoreError");
 
 /**
  * A wrong argument, refused before the engine is asked. The message begins with the fault.

@@ -19,8 +19,7 @@ import { openOn } from "./open.js";
 import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
 
-export { TabStoreError, WriterError } from "./errors.js";
-export type { WriterFailure } from "./errors.js";
+export { TabStoreError } from "./errors.js";
 export { col } from "./filter.js";
 export type {
   BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,
@@ -39,6 +38,8 @@ export type * from "./tables.js";
 export type * from "./types.js";
 export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./values.js";
 export type { AutoIncrement, InfMax, InfMin } from "./values.js";
+export { WriterError } from "./writer-error.js";
+export type { WriterFailure } from "./writer-error.js";
 
 /**
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a

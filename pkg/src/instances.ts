@@ -1,7 +1,7 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
 import { checkArguments } from "./codec/check.js";
-import { toError } from "./errors.js";
+import { local, toError } from "./errors.js";
 import type { Glue, InstanceCalls } from "./host/glue.js";
 import { engineOf } from "./engines.js";
 import { witness } from "./host/witness.js";
@@ -79,5 +79,7 @@ export async function deleteOn(platform: Platform, name: string, options: Instan
       throw error;
     }
     if (!inFiles) await witness(name, false);
-  }, place);
+  }, place).catch((error: unknown) => {
+    throw toError(error).code === "Busy" && engineOf(place) !== undefined ? local("Busy", `The instance '${name}' is open in this page. Close its handles first: await db.close().`) : error;
+  });
 }

@@ -25,7 +25,7 @@ import type {
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
   CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
-  Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WriteResult,
+  Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "./types.js";
 
 // ------------------------------------------------------------------------------------------------ damage
@@ -546,6 +546,12 @@ export interface Database {
    * where the host has no such promise.
    */
   persist(options?: CallOptions): Promise<boolean>;
+  /**
+   * Loads code that is otherwise loaded on first use, so that all calls work without a network too: all of it, some 320 KB gzip, or
+   * the modules with these names (see {@link init}). What is loaded stays in this page. For a reload, a service worker has to
+   * keep the files: `tabstore/files.json` has their names. @throws `Unavailable` where a file cannot be loaded.
+   */
+  preload(modules?: readonly (keyof WasmModules)[]): Promise<void>;
   /** Flushes memory to segments. Not needed for safety: a write that resolved is stored. */
   flush(options?: CallOptions): Promise<void>;
   /**

@@ -19,7 +19,7 @@ import type { LiveRows, LiveSnapshot, WatchRequest } from "./live-types.js";
 import { keyNames, ownRow } from "./own-row.js";
 import type { Row } from "./row.js";
 import { copyKey, type RangeSource, scan } from "./scan.js";
-import { abortReason, signalOf } from "./signals.js";
+import { abortReason, signalOf, whenAborted } from "./signals.js";
 import type { BatchGetItem, CallOptions, KeyValue, PrimaryKey, RangeKey, ReadOptions, ScanRequest } from "./types.js";
 
 const WATCH = new Set(["tableName", "primaryKey", "direction", "start", "end", "limit", "signal", ...READ]);
@@ -289,12 +289,12 @@ export class Live {
 
   private async run(running: AbortController): Promise<void> {
     const { signal, watched } = this;
-    const abort = (): void => running.abort(signal?.reason);
+    let forget = (): void => {};
     const call: CallOptions = { signal: running.signal };
     let error: unknown;
     try {
       if (signal?.aborted) throw abortReason(signal);
-      signal?.addEventListener("abort", abort, { once: true });
+      forget = whenAborted(signal, () => running.abort(signal?.reason));
       let { place } = await watched.ask(undefined, [], call);
       let keys: Uint8Array | null = null;
       for (;;) {
@@ -314,7 +314,7 @@ export class Live {
     } catch (thrown) {
       error = thrown;
     } finally {
-      signal?.removeEventListener("abort", abort);
+      forget();
     }
     // Nobody listens to one that was ended, but for its own signal.
     if (this.running !== running) return;

@@ -4,9 +4,9 @@
  * failed one, starts from it.
  */
 
-import { LOAD_HELP } from "./code.js";
+import { LOAD_HELP, OFFLINE_HELP } from "./code.js";
 import { checkArguments } from "./codec/check.js";
-import { invalid, local } from "./errors.js";
+import { invalid, local, TabStoreError } from "./errors.js";
 import type { ModuleName, ModuleSource } from "./host/host.js";
 import type { WasmModules, WasmSource } from "./types.js";
 
@@ -72,7 +72,10 @@ async function compileFrom(source: DefaultSource, what: string): Promise<WebAsse
   try {
     return await compile(await source());
   } catch (error) {
-    throw local("Unavailable", `${what} could not be loaded: ${error instanceof Error ? error.message : String(error)}. ${LOAD_HELP}`, { cause: error });
+    if (error instanceof TabStoreError) throw error;
+    const text = error instanceof Error ? error.message : String(error);
+    // So `fetch` tells that no answer came. A missing file has a status.
+    throw local("Unavailable", error instanceof TypeError ? `${what} could not be downloaded: ${text}. ${OFFLINE_HELP}` : `${what} could not be loaded: ${text}. ${LOAD_HELP}`, { cause: error });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Many rows in: writers and imports. */
 
-import type { TabStoreError, WriterFailure } from "./errors.js";
+import type { TabStoreError } from "./errors.js";
+import type { WriterFailure } from "./writer-error.js";
 import type { Attributes, CallOptions, Consumed, InputPrimaryKey, ValueType } from "./data.js";
 import type { Condition } from "./types.js";
 

@@ -49,12 +49,12 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   const { place } = checked;
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  if (checked.engine.storage === "memory") return join(engineOn(platform, checked, options, Promise.resolve()), checked, signal);
+  if (checked.engine.storage === "memory") return join(platform, engineOn(platform, checked, options, Promise.resolve()), checked, signal);
   const opening = (async (): Promise<Database> => {
     for (;;) {
       const shared = engineOf(place);
       try {
-        return await join(shared ?? engineOn(platform, checked, options, settled(place, () => note)), checked, signal);
+        return await join(platform, shared ?? engineOn(platform, checked, options, settled(place, () => note)), checked, signal);
       } catch (error) {
         // An opening of another caller was refused and is over. This caller's may succeed.
         const isOver = shared !== undefined && !shared.ran && engineOf(place) !== shared;
@@ -67,7 +67,7 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
 }
 
 /** Opens a handle on an engine. */
-async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | undefined): Promise<Database> {
+async function join(platform: Platform, engine: PageEngine, checked: Checked, signal: AbortSignal | undefined): Promise<Database> {
   const { engine: { name, client: number, storage }, bigints, backOff, given } = checked;
   const client = new Client(number, bigints, backOff);
   client.onEnd = onFrameEnd(() => client.fail(local("Closed", "The frame in which the database was opened is gone.")));
@@ -77,7 +77,7 @@ async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | 
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  return new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false));
+  return new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false), platform);
 }
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */

@@ -20,12 +20,34 @@ export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? local("Aborted", "The call was given up.");
 }
 
+/** What waits for a signal. Each signal has one listener of ours: Node warns of an eleventh, as if it were forgotten. */
+const waiting = new WeakMap<AbortSignal, { readonly waits: Set<() => void>; readonly run: () => void }>();
+
+/** Calls `abort` once, when the signal aborts. Gives a function that ends the wait. */
+export function whenAborted(signal: AbortSignal | undefined, abort: () => void): () => void {
+  if (signal === undefined) return () => {};
+  let all = waiting.get(signal);
+  if (all === undefined) {
+    const waits = new Set<() => void>();
+    all = { waits, run: () => waits.forEach((one) => one()) };
+    waiting.set(signal, all);
+    signal.addEventListener("abort", all.run, { once: true });
+  }
+  const { waits, run } = all;
+  // Of its own, if the same function waits twice.
+  const one = (): void => abort();
+  waits.add(one);
+  return () => {
+    if (!waits.delete(one) || waits.size > 0) return;
+    signal.removeEventListener("abort", run);
+    waiting.delete(signal);
+  };
+}
+
 /** The result of `answer`, unless the signal aborts first. */
 export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(abortReason(signal));
-    signal.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    answer.then(resolve, reject).finally(whenAborted(signal, () => reject(abortReason(signal))));
   });
 }

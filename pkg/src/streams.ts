@@ -8,7 +8,7 @@ import { kindOf, shown } from "./codec/kinds.js";
 import { setField } from "./codec/page.js";
 import { Reader } from "./codec/reader.js";
 import { invalid, local, TabStoreError } from "./errors.js";
-import { abortReason, signalOf } from "./signals.js";
+import { abortReason, signalOf, whenAborted } from "./signals.js";
 import type {
   Change, ChangedCell, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult,
   StreamDescription, StreamRecord, StreamShard,
@@ -288,9 +288,8 @@ export function readChanges(client: Client, request: ChangesRequest): AsyncItera
   const given = signalOf(request);
   const abort = (): void => control.abort(given?.reason);
   if (given?.aborted) abort();
-  given?.addEventListener("abort", abort, { once: true });
+  const end = whenAborted(given, abort);
   const changes = changesOf(client, request, control.signal);
-  const end = (): void => given?.removeEventListener("abort", abort);
   const ended = { done: true, value: undefined } as const;
   return {
     async next() {

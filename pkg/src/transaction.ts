@@ -1,9 +1,9 @@
-/** Transactions: their calls see each other, take effect together, and run one after another. */
+/** Transactions: their calls see each other, take effect together, and run one after another. Loaded on first use. */
 
 import type { Client, Encode } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/contract-requests.js";
-import { readEnded, readStarted } from "./codec/contract-responses.js";
+import { readEnded } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { TabStoreError } from "./errors.js";
 import type { Transaction, TransactionResult } from "./interface.js";
@@ -12,7 +12,7 @@ import { scan, scanPages } from "./scan.js";
 import { abortReason, SIGNAL, signalOf, unlessAborted } from "./signals.js";
 import type {
   BatchWriteItem, BatchWriteResult, CallOptions, Consumed, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest,
-  GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest, UpdateRowRequest, WriteResult,
+  GetRowResult, PutRowRequest, ScanRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 
 const GONE = "OTSSessionNotExist";
@@ -117,13 +117,7 @@ class LocalTransaction implements Transaction {
   }
 }
 
-/** Starts a transaction. */
-export function startLocalTransaction(client: Client, request: StartLocalTransactionRequest): Promise<Transaction> {
-  return client.request(encode.startLocalTransaction, request, (reader) => {
-    const { consumed, id } = readStarted(reader);
-    const transaction = new LocalTransaction(client, id, consumed);
-    // The caller has given up, so the transaction must not hold its rows for a minute.
-    if (signalOf(request)?.aborted) void transaction.abort().catch(() => {});
-    return transaction;
-  }, request);
+/** The transaction that the engine has started. */
+export function makeTransaction(client: Client, id: string, consumed: Consumed): Transaction {
+  return new LocalTransaction(client, id, consumed);
 }

@@ -1,5 +1,7 @@
 /** Values without a literal in JavaScript: the ends of a range, keys assigned by the store, doubles without a fraction. */
 
+import { named } from "./named.js";
+
 /** The kind of {@link INF_MIN}. */
 export interface InfMin { readonly infinity: "min" }
 /** The kind of {@link INF_MAX}. */
@@ -40,6 +42,7 @@ export class Double extends Operand {
     this.value = value;
   }
 }
+named(Double, "Double");
 
 /**
  * Marks a number as a Double: `3` is stored as an Integer, `double(3)` is not.

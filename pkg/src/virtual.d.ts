@@ -1,4 +1,7 @@
-/** The build puts these into the inline entry. */
+/** The build puts these into the inline entry. The first one is in all entries. */
+
+/** Whether modules of the engine are files of their own. */
+declare const TABSTORE_SPLIT: boolean;
 
 declare module "virtual:worker" {
   /** The source of the worker, as a classic script. */

@@ -20,12 +20,13 @@ import { readRowsStored } from "./codec/contract-responses.js";
 import { shown } from "./codec/kinds.js";
 import { writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, TAKEN } from "./codec/response.js";
-import { invalid, local, TabStoreError, toError, WriterError, type WriterFailure } from "./errors.js";
+import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { NewRow, RowWriter, WriterOptions, WriterProgress, WriterResult } from "./loads.js";
 import { isGiven, namesOf } from "./new-row.js";
-import { abortReason, signalOf } from "./signals.js";
+import { abortReason, signalOf, whenAborted } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult, Condition, PutRow } from "./types.js";
+import { WriterError, type WriterFailure } from "./writer-error.js";
 
 /** Rows of a BATCH_WRITE_ROW request [R2]. */
 const BATCH_ROWS = 200;
@@ -161,8 +162,7 @@ export class Writer implements RowWriter {
       const abort = () => this.fail(abortReason(signal));
       if (signal.aborted) abort();
       else {
-        signal.addEventListener("abort", abort, { once: true });
-        this.forgetSignal = () => signal.removeEventListener("abort", abort);
+        this.forgetSignal = whenAborted(signal, abort);
       }
     }
   }

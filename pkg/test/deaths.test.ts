@@ -19,9 +19,9 @@ import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 import { OpenDatabase } from "../src/database.js";
 import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
+import { turn } from "./support/turn.js";
 
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();

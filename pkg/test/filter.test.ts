@@ -123,7 +123,7 @@ test("R6: filters that are none are refused by the name of the argument", () => 
     [{ ...a, valueTransferRule: { regex: /x/, castType: "STRING" } }, /'filter.valueTransferRule.regex' is a RegExp; it must be a string/], [{ ...a, valueTransferRule: { regex: "\ud800", castType: "STRING" } }, /regex must be UTF8/],
     [{ operator: "XOR", filters: [a, a] }, /'filter.operator' is 'XOR'; it must be one of NOT, AND, OR/], [{ operator: "AND", filters: a }, /'filter.filters' is an object; it must be an array/], [{ operator: "AND" }, /'filter.filters' is undefined/],
     [{ operator: "AND", filters: [a, { operator: "NOT", filters: [a, { ...a, comparator: "x" }] }] }, /'filter.filters\[1\].filters\[1\].comparator' is 'x'/],
-    [{ operator: "AND", filters: [a, a], limit: 1 }, /Unknown argument 'limit' in 'filter'/], [{ offset: 1.5, limit: 1 }, /'filter.offset' is not a safe integer/], [{ offset: 1 }, /'filter.limit' is undefined/],
+    [{ operator: "AND", filters: [a, a], limit: 1 }, /Unknown argument 'limit' in 'filter'/], [{ offset: 1.5, limit: 1 }, /'filter.offset' is not an integer/], [{ offset: 1 }, /'filter.limit' is undefined/],
   ] as const) assert.match(refused(filter), message, String(message));
 });
 

@@ -15,10 +15,10 @@ import type { PortLike } from "../src/host/session.js";
 import { BackOff } from "../src/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
+import { turn } from "./support/turn.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
 const put = (id: number) => ({ tableName: "t", ...row(id) });
 const get = (id: number) => ({ tableName: "t", primaryKey: { id } });

@@ -17,6 +17,7 @@ import { openOn } from "../src/open.js";
 import { once, type Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
 import { FakeWorker, NO_MODULES } from "./support/worker.js";
+import { turn } from "./support/turn.js";
 
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -276,8 +277,6 @@ function openIn(worker: FakeWorker, source: OpenOptions["wasm"] = EMPTY): { cont
   const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
   return { control, opened: openOn(platform, "demo", { signal: control.signal, wasm: source as never }) };
 }
-
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 test("an opening that is given up before its worker was told anything ends at once, with the worker", async () => {
   const worker = new FakeWorker(() => assert.fail("told"));

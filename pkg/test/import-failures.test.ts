@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { WriterError } from "../src/errors.js";
+import { WriterError } from "../src/writer-error.js";
 import { importRows } from "../src/import/index.js";
 import type { ImportTarget } from "../src/import/replaced.js";
 import type { ImportOptions, ImportSource } from "../src/loads.js";

@@ -6,9 +6,9 @@ import { afterEach, test } from "node:test";
 import { TabStoreError } from "../src/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
+import { turn } from "./support/turn.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What is to be closed, so that the test ends. */
 const undo: (() => unknown)[] = [];

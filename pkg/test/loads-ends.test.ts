@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { CallQueue } from "../src/call-queue.js";
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
-import { WriterError } from "../src/errors.js";
+import { WriterError } from "../src/writer-error.js";
 import { KeptRows } from "../src/kept.js";
 import { BackOff } from "../src/retry.js";
 import { errorPayload } from "./support/bytes.js";

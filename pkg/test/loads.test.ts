@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
-import { WriterError } from "../src/errors.js";
+import { WriterError } from "../src/writer-error.js";
 import { BackOff } from "../src/retry.js";
 import type { RowWriter } from "../src/loads.js";
 import { FakeEngine } from "./support/engine.js";

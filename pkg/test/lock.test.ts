@@ -8,8 +8,7 @@ import { witness } from "../src/host/witness.js";
 import { endOf, live, living, lockInstance, lockSoon, takeTurn } from "../src/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads } from "./support/tab.js";
-
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+import { turn } from "./support/turn.js";
 
 /** What is to be undone after a test. */
 const undo: (() => void)[] = [];

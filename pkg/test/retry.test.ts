@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
-import { local, TabStoreError, toError, WriterError } from "../src/errors.js";
+import { local, TabStoreError, toError } from "../src/errors.js";
+import { WriterError } from "../src/writer-error.js";
 import { BackOff } from "../src/retry.js";
 import { AUTO_INCREMENT } from "../src/values.js";
 import { FakeEngine, type Request } from "./support/engine.js";

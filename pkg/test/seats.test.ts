@@ -10,10 +10,10 @@ import { live } from "../src/lock.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, leader, type Led, tab, ticking, undo } from "./support/following.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
+import { turn } from "./support/turn.js";
 
 afterEach(endTabs);
 
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const row = (id: number) => ({ tableName: "t", primaryKey: { id }, attributes: { n: id } });
 const ended = (code: string): TabStoreError => new TabStoreError({ code, status: 503, retryable: false, message: "The engine ends." });
 

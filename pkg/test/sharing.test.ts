@@ -10,12 +10,12 @@ import { openOn } from "../src/open.js";
 import type { Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
 import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
+import { turn } from "./support/turn.js";
 
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 /** A page whose workers these are, one after another. */
 function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {

@@ -6,8 +6,7 @@ import { afterEach, test } from "node:test";
 import type { ToHub } from "../src/host/channel.js";
 import { lockInstance, lockName } from "../src/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
-
-const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+import { turn } from "./support/turn.js";
 
 /** The shared worker's code. Tabs connect by an event. */
 const connections = new EventTarget();

@@ -6,7 +6,8 @@ import { test } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
-import { local, TabStoreError, WriterError } from "../src/errors.js";
+import { local, TabStoreError } from "../src/errors.js";
+import { WriterError } from "../src/writer-error.js";
 import { AUTO_INCREMENT } from "../src/values.js";
 import { FakeEngine } from "./support/engine.js";
 

@@ -205,6 +205,18 @@ impl<'a> KeyInput<'a> {
         Error::new(Code::InvalidPk, text).with_hint(hint)
     }
 
+    /// The error of an end of a range; if it lacks columns, with what stands for them.
+    fn half(&self, schema: &TableSchema, error: Error) -> Error {
+        match error.hint() {
+            Some(hint) if self.count < schema.key().len() => {
+                let hint =
+                    format!("{hint}. Give INF_MIN for what is missing at the smaller end, INF_MAX at the larger");
+                error.with_hint(hint)
+            }
+            _ => error,
+        }
+    }
+
     /// The key as shown in hints.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -285,7 +297,11 @@ impl<'a> KeyInput<'a> {
                 }
                 KeyPart::InfMin => return Err(wrong_key_type("VT_INF_MIN")),
                 KeyPart::InfMax => return Err(wrong_key_type("VT_INF_MAX")),
-                KeyPart::AutoIncrement => return Err(wrong_key_type("VT_AUTO_INCREMENT")),
+                KeyPart::AutoIncrement => {
+                    let name = columns.get(at).map_or("", |column| &column.name);
+                    let hint = format!("'{name}' was not created with autoIncrement");
+                    return Err(wrong_key_type("VT_AUTO_INCREMENT").with_hint(hint));
+                }
             }
         }
         Ok(key)
@@ -296,7 +312,11 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn encode_end(&self, schema: &TableSchema, open: KeyPart<'a>, out: &mut Vec<u8>) -> Result<()> {
-        let parts = if self.is_empty() { Few::new(open) } else { self.fit(schema)? };
+        let parts = if self.is_empty() {
+            Few::new(open)
+        } else {
+            self.fit(schema).map_err(|error| self.half(schema, error))?
+        };
         for at in 0..schema.key().len() {
             match parts.get(at).unwrap_or(&open) {
                 KeyPart::Value(value) => encode_value(*value, out),

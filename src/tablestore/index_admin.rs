@@ -112,7 +112,7 @@ pub(super) fn plan(
                 let column_type = type_of(column)?;
                 KeyType::of(column_type).ok_or_else(|| {
                     let text = format!("{} is an invalid type for the primary key.", column_type.as_str());
-                    Error::parameter(text)
+                    Error::parameter(text).with_hint(format!("column '{column}' of index '{name}'"))
                 })?
             }
         };

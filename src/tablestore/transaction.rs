@@ -83,7 +83,10 @@ impl Transactions {
         match open.get(lock) {
             Some(transaction) if !transaction.is_over(now) => {
                 let text = "Data is being modified by the other request.";
-                return Err(Error::new(Code::RowOperationConflict, text));
+                let age = now - transaction.started;
+                let hint =
+                    format!("a transaction began {age} ms ago with its partition key: write by its methods, or end it");
+                return Err(Error::new(Code::RowOperationConflict, text).with_hint(hint));
             }
             Some(_) => open.remove(lock),
             None => None,

@@ -14,6 +14,7 @@
  */
 
 import { local } from "../errors.js";
+import { named } from "../named.js";
 import type { Row } from "../row.js";
 import type { Cell, KeyValue, Value, ValueType } from "../types.js";
 import { decodeText, Reader, u32At } from "./reader.js";
@@ -343,6 +344,11 @@ export class PageRow implements Row {
     return [this.#page, this.#at, this.#textAt];
   }
 
+  /** Tells Vue to keep a row as it is: a proxy of one cannot be read. */
+  get __v_skip(): true {
+    return true;
+  }
+
   #decode(): Decoded {
     if (this.#decoded !== undefined) return this.#decoded;
     const key: Value[] = [];
@@ -442,3 +448,4 @@ export class PageRow implements Row {
     return object;
   }
 }
+named(PageRow, "Row");

@@ -13,7 +13,7 @@ import { COLUMN_OP, DIRECTION, EXISTENCE, IN_TRANSACTION, READ_OPTIONS, RETURN_C
 import { writeFilter } from "./filter.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown } from "./kinds.js";
-import { writeInteger, writeKey, writeValue } from "./value.js";
+import { ADVICE, writeInteger, writeKey, writeValue } from "./value.js";
 
 /** The names of read options. */
 export const READ = ["maxVersions", "timeRange", "columnsToGet", "startColumn", "endColumn", "filter"];
@@ -110,7 +110,7 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
     if (typeof value === "object" && Array.isArray(value)) {
       for (const cell of value) {
         if (typeof cell !== "object" || cell === null || !has(cell as object, "value")) {
-          throw invalid(`The value of column '${name}' is an array with ${kindOf(cell)} in it; it must hold { value, version } only.`);
+          throw invalid(`The value of column '${name}' is an array with ${kindOf(cell)} in it; it must hold { value, version } only.`, ADVICE);
         }
         left -= 1;
         w.name(name);

@@ -99,6 +99,9 @@ export function isAutoIncrement(value: unknown): boolean {
   return typeof value === "object" && value !== null && has(value, "autoIncrement") && (value as { autoIncrement: unknown }).autoIncrement === true;
 }
 
+/** What to do with a value that no column holds. */
+export const ADVICE = "Store JSON.stringify(value) of an object or a list, toISOString() or getTime() of a Date.";
+
 function refuse(value: unknown, name: string, place: Place): Error {
   if (value === undefined || value === null) {
     return invalid(place === "key"
@@ -115,7 +118,7 @@ function refuse(value: unknown, name: string, place: Place): Error {
   if (isAutoIncrement(value)) {
     return invalid(`VT_AUTO_INCREMENT is an invalid type for the attribute column. It was given for '${name}'.`);
   }
-  return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`);
+  return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`, ADVICE);
 }
 
 /** Writes an integer without a tag. `what` names it in messages. */
@@ -126,7 +129,7 @@ export function writeInteger(w: FrameWriter, value: unknown, what: () => string)
     if (Number.isSafeInteger(number)) w.sv(number);
     else w.svBig(value);
   } else if (typeof value === "bigint") throw invalid(`The integer ${value} of ${what()} does not fit 64 bits.`);
-  else if (typeof value === "number") throw invalid(`The number ${value} of ${what()} is not a safe integer; give a bigint.`);
+  else if (typeof value === "number") throw invalid(`The number ${value} of ${what()} is not ${Number.isInteger(value) ? "a safe integer; give a bigint" : "an integer"}.`);
   else throw invalid(`The value of ${what()} is ${kindOf(value)}; it must be an integer.`);
 }
 

@@ -3,7 +3,7 @@
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat } from "../loads.js";
-import { abortReason } from "../signals.js";
+import { abortReason, whenAborted } from "../signals.js";
 
 /** Bytes to import. */
 export type ByteSource = Blob | Response | ReadableStream<Uint8Array>;
@@ -102,7 +102,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = stream.getReader();
   const abort = (): void => void reader.cancel(signal?.reason).catch(() => {});
-  signal?.addEventListener("abort", abort, { once: true });
+  const forget = whenAborted(signal, abort);
   let read = 0;
   let done = false;
   const decode = (bytes?: Uint8Array): string => {
@@ -128,7 +128,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
     const rest = decode();
     if (rest !== "") yield rest;
   } finally {
-    signal?.removeEventListener("abort", abort);
+    forget();
     // A reader that stops early must release the source; otherwise a download would go on.
     if (!done) await reader.cancel().catch(() => {});
     reader.releaseLock();

@@ -13,8 +13,7 @@ import { Leader } from "../../src/host/leader.js";
 import type { PortLike } from "../../src/host/session.js";
 import { TICK } from "../../src/watch.js";
 import { FakeEngine } from "./engine.js";
-
-const turn = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+import { turn } from "./turn.js";
 
 const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", path: undefined, place: "demo", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
 

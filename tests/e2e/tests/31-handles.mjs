@@ -53,9 +53,9 @@ for (const worker of turns([true, false])) {
       const count = (await two.count({ tableName: "t" })).count;
       await two.close();
       await T.deleteInstance("handles");
-      return { counts, kinds, hidden, rows, after: after.code, refused: refused.code, count };
+      return { counts, kinds, hidden, rows, after: after.code, refused: [refused.code, refused.message], count };
     }, worker);
-    assert.deepEqual(seen, { counts: [3, 3, 3], kinds: ["bigint", "number"], hidden: true, rows: 5000, after: "Closed", refused: "Busy", count: 5004 });
+    assert.deepEqual(seen, { counts: [3, 3, 3], kinds: ["bigint", "number"], hidden: true, rows: 5000, after: "Closed", refused: ["Busy", "The instance 'handles' is open in this page. Close its handles first: await db.close()."], count: 5004 });
     assert.deepEqual(await left(page), [0, []]);
   });
 

@@ -291,3 +291,71 @@ test("a response serves as a module for every engine", async (t) => {
   });
   assert.deepEqual(kinds, ["high-performance", "high-performance"]);
 });
+
+/** Calls that need code that a page which only writes has not loaded. */
+async function everything() {
+  const steps = {
+    import: () => db.importRows("t", new Blob(["id,n\n5000,1\n"]), { format: "csv" }),
+    transaction: async () => (await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } })).abort(),
+    stream: () => db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } }),
+    changes: async () => void (await db.putRow({ tableName: "t", primaryKey: { id: 6000 } }), await db.changes({ tableName: "t", from: "oldest" }).next()),
+    groups: () => db.listConsumerGroups({ tableName: "t" }),
+    metrics: () => db.metrics(),
+    storage: () => db.storage(),
+    compact: () => db.compact(),
+    verify: () => db.verify(),
+    keys: () => db.createAccessKey({ rights: ["read"] }),
+    rule: () => db.count({ tableName: "t", filter: { column: "n", comparator: "LESS_THAN", value: 10, passIfMissing: false, valueTransferRule: { regex: "([0-9]+)", castType: "INTEGER" } } }),
+    table: () => db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], ifNotExists: true }),
+    instances: () => T.listInstances(),
+  };
+  const refused = {};
+  for (const [name, step] of Object.entries(steps)) {
+    const { message } = await H.refusal(step);
+    if (message !== undefined) refused[name] = message;
+  }
+  return refused;
+}
+
+for (const worker of turns([true, false])) {
+  test(`without a network a page does all that it preloaded; what was not loaded fails by name, with what to do (worker: ${worker})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    const begin = async ({ worker, preload }) => {
+      globalThis.db = await T.open("offline", { worker });
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], enableLocalTransaction: true }).catch(() => {});
+      await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+      return preload ? H.refusal(() => db.preload()) : (await H.refusal(() => db.preload(["nothing"]))).message;
+    };
+    assert.match(await page.evaluate(begin, { worker, preload: false }), /The argument 'modules' is 'nothing'; it must be one of compaction, dense/);
+    const { origin } = server;
+    await server.stop();
+    const refused = await page.evaluate(everything);
+    assert.deepEqual(["import", "transaction", "changes", "metrics", "compact", "rule"].filter((name) => refused[name] === undefined), [], JSON.stringify(refused));
+    assert.match(refused.compact, /The module '\w+' of TabStore could not be downloaded: .*db\.preload\(\) loads it in advance/);
+
+    const again = await servePackage(t);
+    assert.notEqual(again.origin, origin);
+    const fresh = await openPage(t, await startBrowser(t), again);
+    assert.equal((await fresh.evaluate(begin, { worker, preload: true })).message, undefined);
+    await again.stop();
+    assert.deepEqual(await fresh.evaluate(everything), {});
+  });
+}
+
+test("the list of files for a service worker names all that a page may ask for", async (t) => {
+  const server = await servePackage(t);
+  const listed = JSON.parse(server.files.get("/pkg/files.json"));
+  assert.deepEqual(listed.filter((name) => !server.files.has(`/pkg/${name}`)), []);
+  const page = await openPage(t, await startBrowser(t), server);
+  await page.evaluate(async () => {
+    globalThis.db = await T.open("listed");
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], enableLocalTransaction: true });
+    await db.preload();
+  });
+  assert.deepEqual(await page.evaluate(everything), {});
+  const asked = new Set(server.asked.flatMap((name) => /^\/pkg\/(.+)$/.exec(name)?.[1] ?? []));
+  assert.deepEqual([...asked].filter((name) => !listed.includes(name)), []);
+  // All of it but what no page of this kind needs.
+  assert.ok(asked.size >= listed.length - 3, `${listed.filter((name) => !asked.has(name))}`);
+});

@@ -1,0 +1,25 @@
+/** Loads all code of the package in advance: for pages that go offline. Loaded on first use. */
+
+import { loadCode } from "./code.js";
+import { list } from "./codec/check.js";
+import type { ModuleName } from "./host/host.js";
+import { moduleSource } from "./loader.js";
+import { oneOf } from "./options.js";
+import type { Platform } from "./platform/platform.js";
+import type { WasmModules } from "./types.js";
+
+/** The code of the package that other code loads when it needs it. */
+const chunks = (): Promise<unknown>[] => [
+  import("./consumer.js"), import("./existing-table.js"), import("./follow.js"), import("./host/origin-files.js"), import("./import/index.js"),
+  import("./live.js"), import("./storage.js"), import("./streams.js"), import("./transaction.js"), import("./verify.js"),
+];
+
+/** The implementation of {@link Database.preload}. */
+export async function preload(platform: Platform, names: readonly (keyof WasmModules)[] | undefined): Promise<void> {
+  const known = Object.keys(platform.modules) as ModuleName[];
+  const wanted = names === undefined ? known : list(names, "modules").map((name) => oneOf(name as ModuleName, "modules", known));
+  const source = moduleSource(platform.modules);
+  const modules = typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT ? wanted.map(source) : [];
+  const code = names === undefined ? [...chunks(), platform.thread()] : [];
+  await Promise.all([...modules, ...code.map(loadCode)]);
+}
