@@ -274,3 +274,27 @@ test("DataLost, Corrupt: files that are gone or damaged are told", { skip }, asy
   truncateSync(path.join(files, "instance.json"), 5);
   await assert.rejects(openIn(folder), code("Corrupt", /instance\.json/));
 });
+
+test("Q: a journal that is shorter than at its close is refused, whatever the durability was; a salvage reads what is left", { skip }, async (t) => {
+  const folder = newFolder(t);
+  const db = await openIn(folder, { durability: "relaxed" });
+  await db.createTable(table);
+  for (let id = 0; id < 60; id++) await put(db, id);
+  await db.close();
+  const [name] = readdirSync(folder, { recursive: true }).map(String).filter((name) => /journal-0$/.test(name));
+  const journal = path.join(folder, name);
+  const whole = readFileSync(journal);
+  for (const left of [0.3, 0.6, 0.9]) {
+    truncateSync(journal, Math.floor(whole.length * left));
+    await assert.rejects(openIn(folder), code("Corrupt", /the journal.*it was closed with more than the \d+ bytes/));
+    const salvaged = await openIn(folder, { salvage: true });
+    const found = [...(await values(salvaged)).keys()];
+    assert.deepEqual(found, found.map((_, id) => id));
+    assert.ok(found.length > 60 * left - 15 && found.length < 60, `${found.length} rows at ${left}`);
+    await salvaged.close();
+    writeFileSync(journal, whole);
+  }
+  const again = await openIn(folder);
+  assert.equal((await values(again)).size, 60);
+  await again.close();
+});

@@ -439,7 +439,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
                 Ok(log) => self.give_to_storage(number, log).await.is_ok(),
                 Err(_) => false,
             };
-        if !is_unknown && !is_moved && leader.journal.flush().is_ok() {
+        if !is_unknown && !is_moved && leader.journal.close().is_ok() {
             let closed = Fence { number, note: Note { is_closed: true, ..note }.encode() };
             let _ = self.storage.commit_behind(Commit::default(), number, Some(&closed)).await;
         }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! frame   checksum u64 · checksum of the frame before u64 · generation u64 · flushed u64 · length u32
-//!         · kind u8: 1 state, 2 commit, 3 mark · 3 zeros · body
+//!         · kind u8: 1 state, 2 commit, 3 mark, 4 end · 3 zeros · body
 //! ```
 //!
 //! The generation grows with each turn. The checksum is the xxh3-64 of all that follows it, seeded with the place of the
@@ -15,6 +15,10 @@
 //! Flushed is the end of what the device had when the frame was written. So if a whole frame lies behind such an end and
 //! says that the device had more, a commit is damaged, and not torn: that is reported. A mark has no body, and says only
 //! this; a close writes one.
+//!
+//! A close also writes an end to the start of the other file, which nobody needs: flushed is the end of this file there, and the
+//! checksum before is that of its last frame. So a file that ends earlier was cut, and not torn. The end stays true while commits
+//! follow, and the next turn overwrites it.
 //!
 //! A turn is flushed before anything else is written: its file has to survive a loss of power before the other one is
 //! overwritten. Then the older file is marked as outdated. So damage at the start of the newer file is reported, and does
@@ -47,6 +51,8 @@ pub(super) enum Kind {
     Commit = 2,
     /// How much is flushed.
     Mark = 3,
+    /// How far the other file went when it was closed.
+    End = 4,
 }
 
 /// A frame that was read.
@@ -98,14 +104,17 @@ impl<F: File> Journal<F> {
             }
             return Ok(Self::unbegun(files, 1, 0));
         };
+        let noted = noted_end(&files[1 - current], generation)?;
         let image = read_whole(&files[current])?;
         let of_generation = |frame: &Frame<'_>| frame.generation == generation;
         let changed = || Error::corrupt("the journal", "its first state has changed while it was read");
         let mut frame = frame_at(&image.0, 0).filter(of_generation).ok_or_else(changed)?;
         let (mut end, mut state_end) = (0, 0);
+        let mut is_whole = noted.is_none();
         let last = loop {
             replay(frame.kind, (end + HEAD) as u64, frame.body)?;
             end += HEAD + frame.body.len();
+            is_whole |= noted == Some((end as u64, frame.sum));
             if state_end == 0 {
                 state_end = end as u64;
             }
@@ -123,6 +132,10 @@ impl<F: File> Journal<F> {
                 }
             }
         };
+        if !is_whole && !salvages {
+            let damage = format_args!("it was closed with more than the {end} bytes that are there");
+            return Err(Error::corrupt("the journal", damage));
+        }
         let end = end as u64;
         // The process that wrote it may have died before it was flushed.
         let image = Some(image);
@@ -229,6 +242,22 @@ impl<F: File> Journal<F> {
         Ok(())
     }
 
+    /// Waits until the device has all commits, and notes how far they go.
+    ///
+    /// # Errors
+    /// As for [`Journal::flush`].
+    pub(super) fn close(&mut self) -> Result<()> {
+        self.flush()?;
+        if self.state_end > 0 {
+            let mut note = [0; HEAD];
+            seal(&mut note, 0, Kind::End, [self.last, self.generation, self.end]);
+            let other = &self.files[1 - self.current];
+            // Without it, only a cut would not be noticed.
+            let _ = write_all(other, 0, &note).and_then(|()| other.flush());
+        }
+        Ok(())
+    }
+
     /// Begins a turn with this state, flushed. The frame needs [`HEAD`] free bytes before the body.
     ///
     /// # Errors
@@ -314,6 +343,17 @@ fn newest_state(files: &[impl File; 2]) -> Result<Option<(usize, u64)>> {
     Ok(newest)
 }
 
+/// The end of the file of this generation, and the checksum of its last frame, as the other file notes them.
+fn noted_end(other: &impl File, generation: u64) -> Result<Option<(u64, u64)>> {
+    let mut head = [0; HEAD];
+    if other.length()? < HEAD as u64 {
+        return Ok(None);
+    }
+    read_exactly(other, 0, &mut head)?;
+    let note = frame_at(&head, 0).filter(|frame| frame.kind == Kind::End && frame.generation == generation);
+    Ok(note.map(|frame| (frame.flushed, frame.before)))
+}
+
 /// The bytes of the frame at the start of a file, if it has one.
 fn read_first(file: &impl File) -> Result<Vec<u8>> {
     let length = file.length()?;
@@ -337,6 +377,7 @@ fn frame_at(file: &[u8], at: usize) -> Option<Frame<'_>> {
         1 => Kind::State,
         2 => Kind::Commit,
         3 => Kind::Mark,
+        4 => Kind::End,
         _ => return None,
     };
     let body = at.checked_add(HEAD)?;

@@ -89,7 +89,7 @@ fn frame() -> Vec<u8> {
 fn replay(state: &mut State, kind: Kind, start: u64, body: &[u8]) -> Result<Vec<SegmentId>> {
     match kind {
         Kind::State => *state = State::decode(body, start)?,
-        Kind::Mark => {}
+        Kind::Mark | Kind::End => {}
         Kind::Commit => {
             let mut change = Change::decode(body, start)?;
             let dropped = std::mem::take(&mut change.drop_segments);
@@ -311,6 +311,14 @@ impl<D: Folder> Store<D> {
         self.flushed(flushed)
     }
 
+    fn close_journal(&self) -> Result<()> {
+        if self.salvages {
+            return Ok(());
+        }
+        let closed = self.journal.borrow_mut().close();
+        self.flushed(closed)
+    }
+
     /// Says how much is flushed. Without room for that, the next commit says it.
     fn mark(&self) -> Result<()> {
         if self.salvages {
@@ -451,7 +459,7 @@ impl<D: Folder> Storage for FileStorage<D> {
         }
         if self.store.broken.borrow().is_none() {
             let store = &self.store;
-            let flushed = store.flush_segments().and_then(|()| store.flush_journal()).and_then(|()| store.mark());
+            let flushed = store.flush_segments().and_then(|()| store.close_journal()).and_then(|()| store.mark());
             if let Err(error) = flushed {
                 log::warn!("the files could not be flushed at the end: {error}");
             }

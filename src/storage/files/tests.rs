@@ -207,6 +207,44 @@ fn damaged_commits_are_told_and_left_out_by_a_salvage() {
     }
 }
 
+/// Q: a file that is shorter than at its close is told, also if no commit was flushed; what a process leaves behind a close may be torn.
+#[test]
+fn a_journal_that_was_cut_after_a_close_is_told() {
+    // In the first turn, and in a later one, whose file is the other one.
+    for count in [4, 40] {
+        let device = filled(count);
+        let storage = open(&device).unwrap();
+        now(storage.close());
+        drop(storage);
+        let current =
+            if open(&device.image()).unwrap().store.journal.borrow().is_in_first() { JOURNAL[0] } else { JOURNAL[1] };
+        let length =
+            device.image().files().into_iter().find(|(name, _)| name == current).map_or(0, |(_, bytes)| bytes.len());
+        let whole = length - journal::HEAD;
+        let cut_to = |device: &Device, left: usize| {
+            let cut = device.image();
+            cut.damage(current, |bytes| bytes.truncate(left));
+            cut
+        };
+        for left in journal::HEAD + 2..whole {
+            let error = open(&cut_to(&device, left)).err().expect("it is shorter");
+            assert_eq!(error.code(), Code::Corrupt, "{count} commits, {left} bytes");
+            let salvaged = now(Files::open_with(cut_to(&device, left).folder(), TURN, true));
+            assert!(salvaged.is_ok_and(|storage| numbers(&storage).len() < count as usize) || left < whole / 2);
+        }
+        // Only the mark of the close is gone: all commits are there.
+        assert_eq!(numbers(&open(&cut_to(&device, whole)).unwrap()).last(), Some(&count));
+
+        // The next process dies. What it wrote may be torn, but not what lay before the close.
+        let next = device.image();
+        let storage = now(Files::open(next.folder())).unwrap();
+        now(storage.commit(append(count + 1, 100))).unwrap();
+        drop(storage);
+        assert_eq!(numbers(&open(&cut_to(&next, length + 20)).unwrap()).last(), Some(&count));
+        assert_eq!(open(&cut_to(&next, whole - 1)).err().map(|error| error.code()), Some(Code::Corrupt));
+    }
+}
+
 /// What lies behind a group that is not whole does not come back when another group fills the place.
 #[test]
 fn groups_behind_a_torn_one_do_not_come_back() {
