@@ -90,7 +90,11 @@ fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolde
     Box::pin(async move {
         let folder = resolved(folder.call0(&JsValue::UNDEFINED)).await?.unchecked_into::<HostFolder>();
         let (kind, is_used) = (folder.kind(), folder.is_used());
-        let kind = kind.map(|kind| parse_kind(&kind, "the folder of the instance")).transpose()?;
+        let kind = match kind.map(|kind| parse_kind(&kind, "the folder of the instance")).transpose() {
+            // A salvage reads blocks of every kind.
+            Err(_) if salvages => None,
+            kind => kind?,
+        };
         let folder = FilesOfHost(folder);
         let storage = if salvages { FileStorage::salvage(folder).await? } else { FileStorage::open(folder).await? };
         Ok(OpenFolder { storage: storage.into(), kind, is_used })

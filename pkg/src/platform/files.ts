@@ -27,6 +27,8 @@ interface Instance {
 }
 
 const INSTANCE = "instance.json";
+/** A file that each instance has. */
+const JOURNAL = "journal-0";
 /** A process that has the instance, or asks for it: this, its number, when it started, and a random text, with "-" between. */
 const LOCK = "lock-";
 /** This and the random text: that process has it. */
@@ -207,18 +209,21 @@ class NodeFolder implements HostFolder {
   private unlock: (() => void) | undefined;
   private readonly instance: Instance;
 
-  constructor(private readonly path: string, { name, kind, create }: EngineOptions) {
+  constructor(private readonly path: string, { name, kind, create, salvage }: EngineOptions) {
     const file = join(path, INSTANCE);
-    if (!create && !existsSync(file)) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
+    // A salvage needs the journal alone.
+    if (!create && !existsSync(file) && !(salvage && existsSync(join(path, JOURNAL)))) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
     const first = mkdirSync(path, { recursive: true });
     // Each new folder is a name in the one above.
     if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) flushFolder(dirname(made));
     this.unlock = takeLock(path, name);
     try {
       const stored = textOf(file);
-      if (stored === undefined) {
-        this.instance = { name, kind: kind ?? "high-performance", creationTime: Date.now(), opened: false };
-        replaceFile(file, JSON.stringify(this.instance));
+      const fresh = { name, kind: kind ?? "high-performance", creationTime: Date.now(), opened: salvage };
+      if (salvage) this.instance = salvaged(stored) ?? fresh;
+      else if (stored === undefined) {
+        this.instance = fresh;
+        replaceFile(file, JSON.stringify(fresh));
       } else this.instance = parsed(file, stored);
     } catch (error) {
       this.release();
@@ -270,17 +275,24 @@ class NodeFolder implements HostFolder {
   }
 }
 
-/** What a file `instance.json` says. */
-function parsed(file: string, text: string): Instance {
+/** What a file `instance.json` says; `undefined` if it is missing or damaged. */
+function salvaged(text: string | undefined): Instance | undefined {
   try {
-    const { name, kind, creationTime, opened } = JSON.parse(text) as Partial<Instance>;
+    const { name, kind, creationTime, opened } = JSON.parse(text ?? "") as Partial<Instance>;
     if (typeof name === "string" && typeof kind === "string" && typeof creationTime === "number" && typeof opened === "boolean") {
       return { name, kind, creationTime, opened };
     }
   } catch {
     // As below.
   }
-  throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written.`);
+  return undefined;
+}
+
+/** The same. @throws `Corrupt`. */
+function parsed(file: string, text: string): Instance {
+  const instance = salvaged(text);
+  if (instance === undefined) throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written. What is left can be read with salvage: true.`);
+  return instance;
 }
 
 /** The folder of an instance below an absolute path. */

@@ -32,7 +32,7 @@ mod takeover;
 
 use super::folder::SharedFolder;
 use super::journal::Failure;
-use super::{TURN_BYTES, frame};
+use super::{TURN_BYTES, frame, there_was_more};
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
@@ -409,9 +409,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             }
             Lead::None(Seen { lost: Some(error), .. }) => {
                 log::warn!("a salvage goes on without the files of the log: {error}");
-                // A record that is damaged tells that there was more.
-                let next = log.last().map_or(from, |(number, _)| LogNumber(number.0 + 1));
-                log.push((next, Bytes::new()));
+                log.push(there_was_more(&log, from));
             }
             _ => {}
         }

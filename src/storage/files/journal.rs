@@ -83,6 +83,8 @@ pub(super) struct Journal<F> {
     /// The end that was flushed last, and the one that the last frame tells.
     flushed: u64,
     told: u64,
+    /// What a salvage could not read, and no gap between the commits tells.
+    lost: Option<Error>,
 }
 
 impl<F: File> Journal<F> {
@@ -97,19 +99,24 @@ impl<F: File> Journal<F> {
         salvages: bool,
         mut replay: impl FnMut(Kind, u64, &[u8]) -> Result<()>,
     ) -> Result<Self> {
-        let Some((current, generation)) = newest_state(&files)? else {
+        let mut lost = None;
+        let (current, generation, start) = match newest_state(&files)? {
+            Some((current, generation)) => (current, generation, 0),
             // The first turn may have been cut off, when nothing else was written yet.
-            if files[0].length()? > FIRST || files[1].length()? > 0 {
-                return Err(Error::corrupt("the journal", "neither of its files begins with a state"));
+            None if files[0].length()? <= FIRST && files[1].length()? == 0 => return Ok(Self::unbegun(files, 1, 0)),
+            None => {
+                let error = Error::corrupt("the journal", "neither of its files begins with a state");
+                let Some(found) = newest_commits(&files)?.filter(|_| salvages) else { return Err(error) };
+                lost = Some(error);
+                found
             }
-            return Ok(Self::unbegun(files, 1, 0));
         };
         let noted = noted_end(&files[1 - current], generation)?;
         let image = read_whole(&files[current])?;
         let of_generation = |frame: &Frame<'_>| frame.generation == generation;
         let changed = || Error::corrupt("the journal", "its first state has changed while it was read");
-        let mut frame = frame_at(&image.0, 0).filter(of_generation).ok_or_else(changed)?;
-        let (mut end, mut state_end) = (0, 0);
+        let mut frame = frame_at(&image.0, start).filter(of_generation).ok_or_else(changed)?;
+        let (mut end, mut state_end) = (start, 0);
         let mut is_whole = noted.is_none();
         let last = loop {
             replay(frame.kind, (end + HEAD) as u64, frame.body)?;
@@ -132,14 +139,18 @@ impl<F: File> Journal<F> {
                 }
             }
         };
-        if !is_whole && !salvages {
+        if !is_whole {
             let damage = format_args!("it was closed with more than the {end} bytes that are there");
-            return Err(Error::corrupt("the journal", damage));
+            let error = Error::corrupt("the journal", damage);
+            if !salvages {
+                return Err(error);
+            }
+            lost.get_or_insert(error);
         }
         let end = end as u64;
         // The process that wrote it may have died before it was flushed.
         let image = Some(image);
-        Ok(Self { files, current, image, generation, last, state_end, end, dirty: true, flushed: 0, told: 0 })
+        Ok(Self { files, current, image, generation, last, state_end, end, dirty: true, flushed: 0, told: 0, lost })
     }
 
     /// A journal without a state in files whose content nobody needs, however damaged it is. Its first turn replaces that.
@@ -168,7 +179,13 @@ impl<F: File> Journal<F> {
             dirty: false,
             flushed: 0,
             told: 0,
+            lost: None,
         }
+    }
+
+    /// What a salvage could not read, if no gap between the commits tells.
+    pub(super) fn lost(&self) -> Option<&Error> {
+        self.lost.as_ref()
     }
 
     /// Whether it has no state yet.
@@ -338,6 +355,27 @@ fn newest_state(files: &[impl File; 2]) -> Result<Option<(usize, u64)>> {
             && newest.is_none_or(|(_, other)| other < frame.generation)
         {
             newest = Some((place, frame.generation));
+        }
+    }
+    Ok(newest)
+}
+
+/// The file with the newest commits, their generation, and the place of the first of them. For files whose state is damaged.
+fn newest_commits(files: &[impl File; 2]) -> Result<Option<(usize, u64, usize)>> {
+    let mut newest: Option<(usize, u64, usize)> = None;
+    for (place, file) in files.iter().enumerate() {
+        let Image(bytes) = read_whole(file)?;
+        for at in 0..bytes.len().saturating_sub(HEAD - 1) {
+            // The zeros behind the kind tell most places from a frame.
+            if bytes.get(at + HEAD - 3..at + HEAD) != Some(&[0; 3]) {
+                continue;
+            }
+            let frame = frame_at(&bytes, at).filter(|frame| matches!(frame.kind, Kind::Commit | Kind::State));
+            if let Some(frame) = frame
+                && newest.is_none_or(|(_, generation, _)| generation < frame.generation)
+            {
+                newest = Some((place, frame.generation, at));
+            }
         }
     }
     Ok(newest)

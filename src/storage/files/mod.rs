@@ -109,6 +109,11 @@ fn records(journal: &Journal<impl File>, state: &State, from: LogNumber) -> Resu
     state.log_from(from).iter().map(read).collect()
 }
 
+/// A record behind a log that is damaged: it tells that there was more.
+fn there_was_more(log: &[(LogNumber, Bytes)], from: LogNumber) -> (LogNumber, Bytes) {
+    (log.last().map_or(from, |(number, _)| LogNumber(number.0 + 1)), Bytes::new())
+}
+
 fn file_name(id: SegmentId) -> String {
     format!("{SEGMENT}{:x}", id.0)
 }
@@ -390,7 +395,12 @@ impl<D: Folder> Storage for FileStorage<D> {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
         let store = self.store()?;
         let manifests: Vec<_> = store.state.borrow().manifests.iter().rev().cloned().collect();
-        let log = store.read_log(from(&manifests)?)?;
+        let from = from(&manifests)?;
+        let mut log = store.read_log(from)?;
+        if let Some(error) = store.journal.borrow().lost() {
+            log::warn!("a salvage goes on without a part of the journal: {error}");
+            log.push(there_was_more(&log, from));
+        }
         Ok(Loaded { manifests, log })
     }
 

@@ -292,6 +292,16 @@ fn damage_at_the_start_of_the_journal_is_told() {
             let damaged = damaged.image();
             damaged.damage(name, |bytes| bytes[place] ^= 1);
             assert_eq!(open(&damaged).err().map(|error| error.code()), Some(Code::Corrupt), "{name}, {place}");
+            // A salvage has the commits behind it, and says that there was more.
+            let files = damaged.files();
+            let salvaged = now(Files::open_with(damaged.folder(), TURN, true)).unwrap();
+            let mut found = now(salvaged.read_log(LogNumber(0))).unwrap();
+            let commits: Vec<_> = found.iter().map(|(number, _)| number.0).collect();
+            let last = if name == newest { 100 } else { 2 };
+            assert_eq!(commits, (commits[0]..=last).collect::<Vec<_>>(), "{name}, {place}");
+            found = now(salvaged.load(&|_| Ok(LogNumber(0)))).unwrap().log;
+            assert_eq!(found.pop(), Some((LogNumber(last + 1), Bytes::new())));
+            assert_eq!(damaged.files(), files);
         }
     }
 }

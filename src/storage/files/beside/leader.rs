@@ -175,6 +175,14 @@ pub(super) struct Leader<F> {
     pub(super) proven_us: u64,
 }
 
+/// The log in files that somebody else may have open.
+pub(super) struct LogImage {
+    pub(super) state: State,
+    pub(super) log: Vec<(LogNumber, Bytes)>,
+    /// What a salvage could not read, and no gap between the records tells.
+    pub(super) lost: Option<Error>,
+}
+
 /// The error of files that are not there.
 pub(super) fn lost() -> Error {
     Error::corrupt("the log", "its files are missing or empty")

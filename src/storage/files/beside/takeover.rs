@@ -1,6 +1,6 @@
 //! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
 
-use super::leader::{InStorage, Lead, Leader, NextFiles, Note, Seen, lost, open_log};
+use super::leader::{InStorage, Lead, Leader, LogImage, NextFiles, Note, Seen, lost, open_log};
 use super::{ATTEMPTS, CALLS, FIRST_PAUSE, PATIENCE_US, SLOW_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
 use crate::storage::files::folder::{File as _, Image, SharedFolder};
@@ -156,7 +156,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
         while !note.is_closed && !waited() {
             self.env.sleep(100).await;
         }
-        let (state, log) = self.image(note, false).await?;
+        let LogImage { state, log, .. } = self.image(note, false).await?;
         if self.folder.can_open()
             && let Ok(mut leader) = self.begin(&raised, state, &log).await
         {
@@ -189,11 +189,11 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     }
 
     /// What the files of a pair have, without opening them.
-    pub(super) async fn image(&self, note: Note, salvages: bool) -> Result<(State, Vec<(LogNumber, Bytes)>)> {
+    pub(super) async fn image(&self, note: Note, salvages: bool) -> Result<LogImage> {
         let files = self.peek(note).await?.map(Image);
         let (journal, state) = open_log(files, salvages)?;
         let log = records(&journal, &state, LogNumber(0))?;
-        Ok((state, log))
+        Ok(LogImage { state, log, lost: journal.lost().cloned() })
     }
 
     /// The bytes of a pair at one instant. Its leader may be alive, and write its last record or begin its last turn.
@@ -222,7 +222,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
             return Ok(Seen { is_salvage: salvages, ..Seen::default() });
         };
         match self.image(note, salvages).await {
-            Ok((_, log)) => Ok(Seen { log, lost: None, is_salvage: salvages }),
+            Ok(LogImage { log, lost, .. }) => Ok(Seen { log, lost, is_salvage: salvages }),
             Err(error) if error.code() == Code::Corrupt => {
                 Ok(Seen { log: Vec::new(), lost: Some(error), is_salvage: salvages })
             }
