@@ -15,6 +15,12 @@ export interface KeyColumn {
    * [R6]. Default `false`.
    */
   readonly autoIncrement?: boolean | undefined;
+  /**
+   * With `autoIncrement`: whether a new row may have a value that the application chose, as rows of an import have. Without it a given
+   * value names a row that is there, as in the service: PutRow and UpdateRow of another reject with `OTSConditionCheckFail`. The
+   * service does not have this option. Tables that an earlier version created have it. Default `false`.
+   */
+  readonly allowChosen?: boolean | undefined;
 }
 
 /**

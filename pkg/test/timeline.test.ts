@@ -10,7 +10,7 @@ import { code, load, open, skip } from "./support/package.js";
 interface Message { readonly text: string; readonly n?: number }
 
 /** A store of timelines with one text as identifier. */
-async function chat(db: Database, more: { readonly sequenceIdGeneration?: "MANUAL"; readonly timeToLive?: number } = {}): Promise<TimelineStore<Message>> {
+async function chat(db: Database, more: { readonly sequenceIdGeneration?: "MANUAL"; readonly allowChosen?: boolean; readonly timeToLive?: number } = {}): Promise<TimelineStore<Message>> {
   const store = timelines(db).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }], ...more });
   await store.prepareTables();
   return store;
@@ -84,7 +84,7 @@ test("L1: an identifier is taken as it is: later changes of the caller's object 
 
 test("L1: a message keeps fields of all types, lists of texts among them", { skip }, on(async (db) => {
   const { double } = await load();
-  const store = timelines(db).createTimelineStore({ tableName: "fields", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to", "none"] });
+  const store = timelines(db).createTimelineStore({ tableName: "fields", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to", "none"], allowChosen: true });
   await store.prepareTables();
   const queue = store.createTimelineQueue({ id: 1 });
   const to = ["ann", "bob \"b\"", "", "日本"];
@@ -99,8 +99,24 @@ test("L1: a message keeps fields of all types, lists of texts among them", { ski
   assert.deepEqual((await queue.getLatestTimelineEntry())?.message, {}, "a message may have no field");
 }));
 
-test("L2: the store gives growing ids, by hand they may leave gaps, and later ones are larger", { skip }, on(async (db) => {
+test("L2: where the store gives the ids, a given one names a message that is there, as in the service", { skip }, on(async (db) => {
   const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+  const id = await queue.store({ text: "one", n: 1 });
+  const gone = code("OTSConditionCheckFail", /^Condition check failed\.$/);
+  await assert.rejects(queue.store({ text: "by hand" }, { sequenceId: 5000 }), gone);
+  await assert.rejects(queue.update(5000, { text: "by hand" }), gone);
+  const [refused, other] = await queue.batchStore([{ message: { text: "by hand" }, sequenceId: 5000 }, { message: { text: "two" } }]);
+  assert.ok(gone(refused.error!) && other.ok);
+  assert.equal(await queue.store({ text: "changed" }, { sequenceId: id }), id);
+  await queue.update(id, { n: 2 });
+  await queue.delete(5000);
+  assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 2 });
+  assert.equal(await queue.get(5000), null);
+  assert.ok(await queue.store({ text: "after it" }) < 5000);
+}));
+
+test("L2: the store gives growing ids, chosen ones may leave gaps, and later ones are larger", { skip }, on(async (db) => {
+  const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
   assert.equal(await queue.getLatestSequenceId(), 0);
   assert.equal(await queue.getLatestTimelineEntry(), null);
   const given = await Promise.all(Array.from({ length: 50 }, (_, n) => queue.store({ text: "", n })));
@@ -134,7 +150,7 @@ test("L2: ids by hand are exact over all of 63 bits; a message of the same id is
 test("L2: with integers: \"bigint\" every id is a bigint, also that of an empty timeline", { skip }, async () => {
   for (const integers of ["auto", "bigint"] as const) {
     const db = await open({ integers });
-    const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }] });
+    const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }], allowChosen: true });
     await store.prepareTables();
     const queue = store.createTimelineQueue({ room: "a" });
     assert.equal(await queue.getLatestSequenceId(), 0n);
@@ -147,7 +163,7 @@ test("L2: with integers: \"bigint\" every id is a bigint, also that of an empty 
 });
 
 test("L2: update puts fields of a message, delete removes it, and conditions hold", { skip }, on(async (db) => {
-  const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+  const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
   const id = await queue.store({ text: "one", n: 1 });
   await queue.update(id, { text: "changed" });
   assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 1 });
@@ -232,7 +248,7 @@ test("L2: pages go on by their tokens, both ways, filtered or bounded, also in a
 }));
 
 test("L2: storeAsync takes messages without waiting; later calls see them, and flush tells when all are stored", { skip }, on(async (db) => {
-  const store = await chat(db);
+  const store = await chat(db, { allowChosen: true });
   const [a, b] = ["a", "b"].map((room) => store.createTimelineQueue({ room }));
   for (let n = 0; n < 5000; n++) {
     const wait = (n % 2 === 0 ? a : b).storeAsync({ text: "", n });

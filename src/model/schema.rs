@@ -80,12 +80,14 @@ pub struct KeyColumn {
     pub key_type: KeyType,
     /// Whether the store gives new rows their value.
     pub auto_increment: bool,
+    /// Whether an application may choose the value of a new row all the same. The service does not have this.
+    pub allow_chosen: bool,
 }
 
 impl KeyColumn {
     /// A column whose values come from the application.
     pub fn new(name: impl Into<String>, key_type: KeyType) -> Self {
-        Self { name: name.into(), key_type, auto_increment: false }
+        Self { name: name.into(), key_type, auto_increment: false, allow_chosen: false }
     }
 }
 
@@ -204,6 +206,12 @@ impl TableSchema {
     #[must_use]
     pub fn auto_increment(&self) -> Option<usize> {
         self.auto_increment
+    }
+
+    /// The key column whose value for a new row comes from the store alone.
+    #[must_use]
+    pub fn assigned_only(&self) -> Option<&KeyColumn> {
+        self.auto_increment.and_then(|place| self.key.get(place)).filter(|column| !column.allow_chosen)
     }
 
     /// The bytes of all key columns' names, which units count with every key (C1).

@@ -314,13 +314,16 @@ impl Catalog {
 
 fn column_record(name: &str, value_type: ValueType, auto_increment: bool) -> ColumnRecord {
     let column_type = tags::CATALOG.into_iter().find(|(_, other)| *other == value_type).map_or(0, |(number, _)| number);
-    ColumnRecord { name: name.to_owned(), column_type, auto_increment }
+    ColumnRecord { name: name.to_owned(), column_type, auto_increment, assigned_only: false }
 }
 
 fn record_of(table: &Table, state: &TableState) -> TableRecord {
     let TableState { options, throughput, .. } = state;
     let key = table.schema().key().iter();
-    let key = key.map(|column| column_record(&column.name, column.key_type.value_type(), column.auto_increment));
+    let key = key.map(|column| ColumnRecord {
+        assigned_only: column.auto_increment && !column.allow_chosen,
+        ..column_record(&column.name, column.key_type.value_type(), column.auto_increment)
+    });
     let defined = state.defined.iter().map(|column| column_record(&column.name, column.column_type, false));
     let index = table.index_of().map(|index| IndexRecord {
         base: index.base.clone(),
@@ -361,9 +364,9 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
         found.map(|(_, found)| found).ok_or_else(|| corrupt(&format_args!("unknown column type {number}")))
     };
     let mut key = Vec::new();
-    for ColumnRecord { name, column_type, auto_increment } in record.key {
+    for ColumnRecord { name, column_type, auto_increment, assigned_only } in record.key {
         let key_type = KeyType::of(value_type(column_type)?).ok_or_else(|| corrupt(&"a type that no key has"))?;
-        key.push(KeyColumn { name, key_type, auto_increment });
+        key.push(KeyColumn { name, key_type, auto_increment, allow_chosen: auto_increment && !assigned_only });
     }
     let mut defined = Vec::new();
     for ColumnRecord { name, column_type, .. } in record.defined {

@@ -54,6 +54,8 @@ pub(super) struct ColumnRecord {
     /// 1 INTEGER, 2 STRING, 3 BINARY; for defined columns also 4 DOUBLE, 5 BOOLEAN.
     pub(super) column_type: u32,
     pub(super) auto_increment: bool,
+    /// Absent, and so false, in records of versions that let an application choose any value.
+    pub(super) assigned_only: bool,
 }
 
 impl Message for ColumnRecord {
@@ -62,6 +64,7 @@ impl Message for ColumnRecord {
             1 => Field::Text(&mut self.name),
             2 => Field::U32(&mut self.column_type),
             3 => Field::Bool(&mut self.auto_increment),
+            4 => Field::Bool(&mut self.assigned_only),
             _ => return None,
         })
     }

@@ -192,6 +192,15 @@ pub(super) fn assigned(write: &RowWrite<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Checks a write of a row whose key only the store gives: the row has to be there.
+pub(super) fn chosen(write: &RowWrite<'_>) -> Result<()> {
+    if write.condition != Existence::ExpectNotExist {
+        return Ok(());
+    }
+    let text = "Invalid expect: EXPECT_NOT_EXIST when modify a specific row for table with pk auto increment";
+    Err(Error::parameter(text))
+}
+
 fn returned(write: &RowWrite<'_>) -> Result<()> {
     let ReturnContent::AfterModify(columns) = &write.returns else { return Ok(()) };
     let Mutation::Update(changes) = &write.mutation else {

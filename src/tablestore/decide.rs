@@ -127,7 +127,7 @@ impl PreparedWrite<'_, '_> {
     pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
         let retention = self.table.options().retention();
         if !self.holds(view, retention) {
-            return Err(Error::new(Code::ConditionCheckFail, "Condition check failed."));
+            return Err(self.unmet(view));
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
@@ -160,11 +160,24 @@ impl PreparedWrite<'_, '_> {
         }
     }
 
+    /// The error of a condition that does not hold.
+    fn unmet(&self, view: Option<&RowView<'_>>) -> Error {
+        let error = Error::new(Code::ConditionCheckFail, "Condition check failed.");
+        match self.table.schema().assigned_only() {
+            Some(column) if self.must_exist && view.is_none() => error.with_hint(format!(
+                "there is no such row, and only the store gives new rows their '{}': write AUTO_INCREMENT for it, or create the \
+                 table with allowChosen",
+                column.name
+            )),
+            _ => error,
+        }
+    }
+
     /// Whether both conditions hold. If the row does not exist, every column is missing.
     fn holds(&self, view: Option<&RowView<'_>>, retention: Retention) -> bool {
         let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, self.now));
         let expected = match self.write.condition {
-            Existence::Ignore => true,
+            Existence::Ignore => !self.must_exist || exists(),
             Existence::ExpectExist => exists(),
             Existence::ExpectNotExist => !exists(),
         };

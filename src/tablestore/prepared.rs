@@ -49,6 +49,8 @@ pub(super) struct PreparedWrite<'r, 'a> {
     pub(super) values: KeyRefs<'a>,
     /// Whether the store has just chosen the key (auto-increment).
     pub(super) assigned: bool,
+    /// Whether the row has to be there, because only the store gives new rows their key.
+    pub(super) must_exist: bool,
     /// Whether the row's commit also has to store the upper bound of the auto-increment column.
     pub(super) reserve: bool,
     /// Whether the table had derived data at the check. The full cost is then known only after the row was read.
@@ -79,7 +81,7 @@ impl PreparedWrite<'_, '_> {
 
     /// Whether it needs no read of its row, and has no other effect on it or on tables than its own.
     pub(super) fn is_plain(&self) -> bool {
-        !self.write.sees_row() && !self.reserve && !self.table.derives()
+        !self.write.sees_row() && !self.must_exist && !self.reserve && !self.table.derives()
     }
 
     /// Whether it is plain and the only write of its commit that is its own.

@@ -81,8 +81,12 @@ impl Instance {
         let values = values.map_err(|error| error.in_table(table.name()))?;
         fits::check(write, &table, now)?;
         let counted = schema.auto_increment().and_then(|place| values.get(place));
-        if let Some(ValueRef::Integer(value)) = counted
-            && !matches!(write.mutation, Mutation::Delete)
+        let is_chosen = counted.is_some() && !assigned && !matches!(write.mutation, Mutation::Delete);
+        let must_exist = is_chosen && schema.assigned_only().is_some();
+        if must_exist {
+            check::chosen(write)?;
+        } else if let Some(ValueRef::Integer(value)) = counted
+            && is_chosen
         {
             table.ids.observe(*value);
         }
@@ -98,6 +102,7 @@ impl Instance {
             key,
             values,
             assigned,
+            must_exist,
             reserve,
             derives,
             consumed,

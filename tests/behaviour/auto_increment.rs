@@ -13,11 +13,16 @@ use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, TableName
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked};
 use tabstore::tablestore::{
-    CreateTable, Existence, GetRange, GetRow, Instance, OptionsChange, ReturnContent, RowWrite, TableRead,
+    ColumnOp, CreateTable, Existence, GetRange, GetRow, Instance, OptionsChange, ReturnContent, RowWrite, TableRead,
 };
 
 fn request() -> CreateTable {
-    let counted = KeyColumn { auto_increment: true, ..KeyColumn::new("seq", KeyType::Integer) };
+    request_with(true)
+}
+
+/// A table whose new rows may have a chosen value, or not.
+fn request_with(allow_chosen: bool) -> CreateTable {
+    let counted = KeyColumn { auto_increment: true, allow_chosen, ..KeyColumn::new("seq", KeyType::Integer) };
     let key = vec![KeyColumn::new("box", KeyType::String), counted];
     CreateTable { name: "t".into(), key, options: OptionsChange::default(), ..CreateTable::default() }
 }
@@ -91,6 +96,53 @@ fn r6_the_count_goes_on_above_chosen_values() {
     assert!(add(&store, "a") > 501);
     assert_eq!(store.all(chosen("a", 500)).expect("kept")[0].2, tabstore::model::Value::Integer(7));
     store.write(&delete("t", chosen("a", 501))).expect("a given value names its row");
+}
+
+/// R6: as in the service, a given value stands for a row that is there, unless the table allows chosen ones.
+#[test]
+fn r6_a_given_value_names_a_row_that_is_there() {
+    let mut store = Store::new();
+    store.env.run(store.instance.create_table(request_with(false))).expect("created");
+    let first = add(&store, "a");
+    for round in 0..2 {
+        let missing = || chosen("a", 500 + round);
+        let failed_with = |error: Error| {
+            assert_eq!((error.code(), error.message()), (Code::ConditionCheckFail, "Condition check failed."));
+            assert!(error.hint().is_some_and(|hint| hint.contains("gives new rows their 'seq'")), "{:?}", error.hint());
+        };
+        let cells = [cell("a", int(7))];
+        failed_with(store.write(&put("t", missing(), &cells)).expect_err("refused").error);
+        failed_with(
+            store.write(&update("t", missing(), &[crate::store::add("a", None, 5)])).expect_err("refused").error,
+        );
+        failed_with(store.write(&update("t", missing(), &[increment("m", 2)])).expect_err("refused").error);
+        failed_with(
+            store.write(&update("t", missing(), &[change("a", ColumnOp::DeleteColumn)])).expect_err("refused").error,
+        );
+        let batch = [put("t", missing(), &cells), put("t", chosen("a", first), &cells), put("t", next("a"), &cells)];
+        let mut told = store.env.run(store.instance.batch_write_row(&batch, None)).expect("a right batch");
+        assert!(told.pop().is_some_and(|last| last.is_ok()) && told.pop().is_some_and(|second| second.is_ok()));
+        failed_with(told.remove(0).expect_err("refused").error);
+        assert_eq!(store.all(missing()), None, "nothing of it is stored");
+
+        // A row that is there is replaced, updated, and deleted; a missing one may be deleted.
+        store.put(chosen("a", first), &[cell("a", int(8))]);
+        store.write(&update("t", chosen("a", first), &[crate::store::add("b", None, 9)])).expect("there");
+        let expects = expecting(Existence::ExpectExist, put("t", chosen("a", first), &cells));
+        store.write(&expects).expect("there");
+        let never = expecting(Existence::ExpectNotExist, put("t", chosen("a", first), &cells));
+        let text = "OTSParameterInvalid: Invalid expect: EXPECT_NOT_EXIST when modify a specific row for table with pk auto increment";
+        assert_eq!(refused(store.write(&never)), text);
+        store.write(&delete("t", missing())).expect("a missing row may be deleted");
+        // The rule is stored with the table.
+        store.reopen();
+    }
+    assert!(add(&store, "a") < 500, "a refused value does not move the count");
+    store.write(&delete("t", chosen("a", first))).expect("deleted");
+    let again = store.write(&put("t", chosen("a", first), &[])).expect_err("it is gone");
+    assert_eq!(again.error.code(), Code::ConditionCheckFail);
+    let described = store.instance.describe_table("t").expect("there");
+    assert!(described.schema.assigned_only().is_some());
 }
 
 /// The greatest integer that JavaScript's numbers hold exactly.

@@ -85,7 +85,7 @@ fn memory_stays_within_the_options_whatever_comes() {
     let engine = env.run(Engine::open(disk, Rc::new(env.clone()), options)).expect("opens");
     let instance = env.run(async {
         let instance = Instance::open(Rc::clone(&engine), InstanceOptions::default()).await.expect("opens");
-        let key = vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer, auto_increment: false }];
+        let key = vec![KeyColumn::new("id", KeyType::Integer)];
         let table = CreateTable {
             name: "t".into(),
             key,
@@ -223,7 +223,7 @@ fn sessions_of_a_table(cache_bytes: usize) -> (SimEnv, Rc<Instance>, Sessions) {
         let options = Options { cache_bytes, ..Options::default() };
         let engine = Engine::open(MemoryStorage::new(), Rc::new(env.clone()), options).await.expect("opens");
         let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
-        let key = vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer, auto_increment: false }];
+        let key = vec![KeyColumn::new("id", KeyType::Integer)];
         let table = CreateTable { name: "t".into(), key, ..CreateTable::default() };
         instance.create_table(table).await.expect("created");
         instance

@@ -8,7 +8,7 @@ import { idOf, Queue, rowOf, type Shared, SIGNAL } from "./queue.js";
 import type { FanOutResult, NewMessage, SequenceId, TimelineIdentifier, TimelineQueue, TimelineSchema, TimelineStore } from "./types.js";
 import { Background, type NewRow, putAll } from "./writes.js";
 
-const SCHEMA = ["tableName", "identifier", "sequenceIdColumn", "sequenceIdGeneration", "timeToLive", "lists"];
+const SCHEMA = ["tableName", "identifier", "sequenceIdColumn", "sequenceIdGeneration", "allowChosen", "timeToLive", "lists"];
 
 /** Batches of a fan-out under way at once: each receiver has an order of its own. */
 const AT_ONCE = 4;
@@ -19,24 +19,27 @@ export class Store<M> implements TimelineStore<M> {
   private readonly identifiers: IdentifierCodec;
   private readonly shared: Shared;
   private readonly timeToLive: number | undefined;
+  private readonly allowChosen: boolean;
 
   constructor(private readonly host: Host, schema: TimelineSchema) {
-    const { tableName, identifier, sequenceIdColumn: column = "sequence_id", sequenceIdGeneration: generation = "AUTO_INCREMENT", timeToLive, lists } =
+    const { tableName, identifier, sequenceIdColumn: column = "sequence_id", sequenceIdGeneration: generation = "AUTO_INCREMENT", allowChosen = false, timeToLive, lists } =
       host.options(schema ?? null, SCHEMA, "schema");
     host.text(tableName, "tableName");
     host.text(column, "sequenceIdColumn");
     host.check(generation, ["AUTO_INCREMENT", "MANUAL"], "sequenceIdGeneration");
+    if (typeof allowChosen !== "boolean") throw host.wrong("allowChosen", typeof allowChosen, "true or false");
     this.tableName = tableName;
     // A key has four columns, and the last one is the id.
     this.identifiers = new IdentifierCodec(host, tableName, identifier, 3);
     if (this.identifiers.columns.some(({ name }) => name === column)) throw host.error("OTSParameterInvalid", `The column '${column}' of '${tableName}' is the sequence id and a part of the identifier.`);
     this.timeToLive = timeToLive;
+    this.allowChosen = allowChosen;
     this.shared = { host, tableName, column, manual: generation === "MANUAL", fields: new FieldCodec(host, lists), background: new Background(host, tableName) };
   }
 
   async prepareTables(options?: CallOptions): Promise<void> {
     const { column: name, manual } = this.shared;
-    const sequence = { name, type: "INTEGER" as const, autoIncrement: !manual };
+    const sequence = { name, type: "INTEGER" as const, autoIncrement: !manual, allowChosen: !manual && this.allowChosen };
     const request = { tableName: this.tableName, primaryKey: [...this.identifiers.columns, sequence], timeToLive: this.timeToLive, maxVersions: 1 };
     await prepare(this.host, request, this.host.options(options, SIGNAL, "prepareTables"));
   }

@@ -73,10 +73,15 @@ export interface TimelineSchema {
   readonly sequenceIdColumn?: string | undefined;
   /**
    * `"AUTO_INCREMENT"` (the default): the store gives positive ids, each larger than all before it in its timeline, but
-   * mostly not the next number: other timelines take numbers too. An id by hand is possible, and later ones are larger.
+   * mostly not the next number: other timelines take numbers too. A given id names a message that is there, which it replaces.
    * `"MANUAL"`: each message comes with its id.
    */
   readonly sequenceIdGeneration?: "AUTO_INCREMENT" | "MANUAL" | undefined;
+  /**
+   * With ids from the store: whether a new message may have an id that you chose, as those of an import have. Later ids of the store are
+   * larger. The service does not have this. It is set when the table is made. Default `false`.
+   */
+  readonly allowChosen?: boolean | undefined;
   /** Seconds that a message lives, at least 86400, or -1 (the default): for ever. It is set when the table is made. */
   readonly timeToLive?: number | undefined;
   /**
@@ -224,11 +229,12 @@ export interface TimelineQueue<M> {
    * Stores a message. Resolves with its id once it is stored.
    *
    * @throws `OTSParameterInvalid`, "The sequence id of this timeline is not auto generated.", if the schema says `"MANUAL"`
-   * and there is no id; `OTSConditionCheckFail`.
+   * and there is no id; `OTSConditionCheckFail`, also for a given id of a message that is not there
+   * ({@link TimelineSchema.allowChosen}).
    * @example
    * ```ts
    * await room.store({ from: "ann", text: "hello" });                                 // 1
-   * await room.store({ from: "bob", text: "hi" }, { sequenceId: 10 });                // 10
+   * await room.store({ from: "bob", text: "hi" });                                    // 2
    * ```
    */
   store(message: NewMessage<M>, options?: StoreOptions): Promise<SequenceId>;
@@ -260,7 +266,8 @@ export interface TimelineQueue<M> {
    */
   storeAsync(message: NewMessage<M>, options?: { readonly sequenceId?: SequenceId | undefined }): undefined | Promise<void>;
   /**
-   * Puts fields of a message; its other fields stay. Creates the message if there is none, unless a condition forbids it.
+   * Puts fields of a message; its other fields stay. If there is none, it is created where ids may be chosen and no condition forbids
+   * it, and else refused.
    *
    * @throws `OTSConditionCheckFail`; `OTSParameterInvalid` without a field.
    * @example

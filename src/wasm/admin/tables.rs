@@ -2,7 +2,7 @@
 
 use super::answers::{Answer, Members};
 use super::arguments::Arguments;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{IndexKind, KeyColumn, KeyType, TableSchema};
 use crate::tablestore::{
     CreateTable, IndexDescription, IndexSpec, MissingRows, PartitionDescription, StreamDescription, TableDescription,
@@ -16,6 +16,7 @@ struct NewKeyColumn {
     r#type: String,
     name: String,
     auto_increment: Option<bool>,
+    allow_chosen: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -77,12 +78,16 @@ pub(super) fn create_index(arguments: &Arguments) -> Result<(IndexSpec, bool)> {
 
 impl NewKeyColumn {
     fn column(self, number: usize) -> Result<KeyColumn> {
-        let Self { r#type, name, auto_increment } = self;
+        let Self { r#type, name, auto_increment, allow_chosen } = self;
         let key_type = KeyType::parse(&r#type).map_err(|error| {
             let path = format!("primaryKey[{number}].type");
             error.with_argument(&path, "STRING, INTEGER or BINARY", format_args!("'{type}'"))
         })?;
-        Ok(KeyColumn { name, key_type, auto_increment: auto_increment.unwrap_or(false) })
+        let (auto_increment, allow_chosen) = (auto_increment.unwrap_or(false), allow_chosen.unwrap_or(false));
+        if allow_chosen && !auto_increment {
+            return Err(Error::parameter(format!("Key column '{name}' has allowChosen without autoIncrement.")));
+        }
+        Ok(KeyColumn { name, key_type, auto_increment, allow_chosen })
     }
 }
 
@@ -141,7 +146,8 @@ pub(super) fn stream(stream: &StreamDescription) -> Answer<'_> {
 pub(super) fn key(schema: &TableSchema) -> Answer<'_> {
     Answer::list(schema.key(), |own| {
         let column = column(&own.name, own.key_type.as_str());
-        if own.auto_increment { column.and("autoIncrement", true).end() } else { column.end() }
+        let column = if own.auto_increment { column.and("autoIncrement", true) } else { column };
+        if own.allow_chosen { column.and("allowChosen", true).end() } else { column.end() }
     })
 }
 
