@@ -13,7 +13,7 @@ const openChat = async () => {
   globalThis.db = await T.open("chat");
   const { createTimelineStore, createMetaStore } = timelines(db);
   const identifier = (name) => [{ name, type: "STRING" }];
-  globalThis.rooms = createTimelineStore({ tableName: "message", identifier: identifier("room"), lists: ["mentions"] });
+  globalThis.rooms = createTimelineStore({ tableName: "message", identifier: identifier("room"), lists: ["mentions"], allowChosen: true });
   globalThis.inboxes = createTimelineStore({ tableName: "inbox", identifier: identifier("user") });
   globalThis.metas = createMetaStore({ tableName: "room", identifier: identifier("room"), definedColumns: [{ name: "owner", type: "STRING" }], indexes: [{ indexName: "room_by_owner", primaryKey: ["owner"] }] });
   // All tabs do this at once.
