@@ -197,7 +197,7 @@ export class OpenDatabase implements Database {
   }
 
   async startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction> {
-    if (typeof arguments[1] === "function") throw invalid("startLocalTransaction takes no function: use the methods of the transaction that it gives, then its commit().");
+    if (typeof arguments[1] === "function") throw invalid("startLocalTransaction takes no function: call the methods of its result, then commit().");
     const code = loadCode(import("./transaction.js"));
     // A transaction that no caller gets must not hold its rows for a minute.
     const abort = (id: string): unknown => this.client.request(encode.abortTransaction, id, () => {}).catch(() => {});

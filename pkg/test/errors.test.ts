@@ -66,7 +66,7 @@ test("mistakes of beginners are refused with what to do instead", { skip }, asyn
     [() => db.getRange({ tableName: "two", start: { a: "x" }, end: { a: "y" } } as never), /'b' is missing\. Give INF_MIN .* smaller end, INF_MAX/],
     [() => db.putRow({ tableName: "two", primaryKey: { a: "x", b: AUTO_INCREMENT } }), /'b' was not created with autoIncrement/],
     [() => db.updateRow({ tableName: "two", primaryKey: { a: "x", b: 1 }, increment: { n: 0.5 } }), /0\.5 of the increment of column 'n' is not an integer\.$/],
-    [() => (db.startLocalTransaction as (...given: unknown[]) => unknown)({ tableName: "two", partitionKey: { a: "x" } }, () => {}), /takes no function: use the methods/],
+    [() => (db.startLocalTransaction as (...given: unknown[]) => unknown)({ tableName: "two", partitionKey: { a: "x" } }, () => {}), /takes no function: call the methods/],
   ] as const) assert.match(String(await refusal(call)), wanted);
   // A point has no smaller end.
   assert.doesNotMatch(String(await refusal(() => db.getRow({ tableName: "two", primaryKey: { a: "x" } }))), /INF_MIN/);

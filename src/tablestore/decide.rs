@@ -164,11 +164,8 @@ impl PreparedWrite<'_, '_> {
     fn unmet(&self, view: Option<&RowView<'_>>) -> Error {
         let error = Error::new(Code::ConditionCheckFail, "Condition check failed.");
         match self.table.schema().assigned_only() {
-            Some(column) if self.must_exist && view.is_none() => error.with_hint(format!(
-                "there is no such row, and only the store gives new rows their '{}': write AUTO_INCREMENT for it, or create the \
-                 table with allowChosen",
-                column.name
-            )),
+            Some(column) if self.must_exist && view.is_none() => error
+                .with_hint(format!("only the store gives new rows their '{}', unless allowChosen is set", column.name)),
             _ => error,
         }
     }

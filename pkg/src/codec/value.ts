@@ -31,10 +31,19 @@ function label(place: Place, name: string): string {
   return place === "attribute" ? `column '${name}'` : `primary key column '${name}'`;
 }
 
+/** No value is so long, in characters or bytes. A request has no room for some of them, so the engine cannot name them. */
+const FAR = 10 << 20;
+
+/** The engine's refusal of a value that is too long. */
+function tooLong(length: number, name: string, place: Place): Error {
+  return invalid(`The length of ${place === "attribute" ? place : "primary key"} column: '${name}' exceeds the MaxLength:${place === "attribute" ? 2097152 : 1024} with CurrentLength:${length}.`);
+}
+
 /** Writes one value with its tag. */
 export function writeValue(w: FrameWriter, value: unknown, name: string, place: Place): void {
   switch (typeof value) {
     case "string":
+      if (value.length > FAR) throw tooLong(new TextEncoder().encode(value).length, name, place);
       w.u8(TAG.STRING);
       w.str(value, `column ${name}`);
       return;
@@ -64,6 +73,7 @@ export function writeValue(w: FrameWriter, value: unknown, name: string, place: 
       }
       if (isBytes(value)) {
         if (lengthOf(value) === 0 && isGone(value)) throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred, or resized to end before it.`);
+        if (lengthOf(value) > FAR) throw tooLong(lengthOf(value), name, place);
         w.u8(TAG.BINARY);
         w.binary(value);
         return;
@@ -100,7 +110,7 @@ export function isAutoIncrement(value: unknown): boolean {
 }
 
 /** What to do with a value that no column holds. */
-export const ADVICE = "Store JSON.stringify(value) of an object or a list, toISOString() or getTime() of a Date.";
+export const ADVICE = "Store JSON.stringify(value) of an object or list, getTime() or toISOString() of a Date.";
 
 function refuse(value: unknown, name: string, place: Place): Error {
   if (value === undefined || value === null) {
