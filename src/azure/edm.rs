@@ -10,11 +10,9 @@
 //! | Guid | Binary: 3, then its 16 bytes in the order of its text |
 
 use super::entity::utf16_length;
-use super::text::{push_base64, push_integer};
+use super::text::{parse_base64, push_base64, push_integer};
 use super::{AzureCode, AzureError, AzureResult, date_time, double};
 use crate::model::{ValueRef, decimal};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 
 /// UTF-16 units of a String (L4).
@@ -178,7 +176,7 @@ impl<'a> EdmValue<'a> {
     /// `InvalidInput` for a text of another type, `OutOfRangeInput` for a time out of range.
     pub fn parse_typed(property: &str, edm_type: EdmType, text: &str) -> AzureResult<EdmValue<'static>> {
         let value = match edm_type {
-            EdmType::Binary => STANDARD.decode(text).ok().map(|bytes| EdmValue::Binary(Cow::Owned(bytes))),
+            EdmType::Binary => parse_base64(text).map(|bytes| EdmValue::Binary(Cow::Owned(bytes))),
             EdmType::Boolean => match text {
                 "true" => Some(EdmValue::Boolean(true)),
                 "false" => Some(EdmValue::Boolean(false)),

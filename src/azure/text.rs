@@ -75,6 +75,36 @@ pub(crate) fn push_base64(bytes: &[u8], out: &mut String) {
     out.push_str(written.and_then(|letters| std::str::from_utf8(letters).ok()).unwrap_or_default());
 }
 
+/// Reads base64 with its padding; `None` for any other text. What the crate has reads several times as fast, and weighs six times
+/// as much.
+#[inline(never)]
+pub(crate) fn parse_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in digits.bytes() {
+        let digit = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    // What is behind the last byte says nothing, and is zero.
+    (bits & ((1 << count) - 1) == 0).then_some(bytes)
+}
+
 /// Writes an integer.
 pub(super) fn push_integer(value: i64, out: &mut String) {
     if value < 0 {
@@ -100,6 +130,21 @@ mod tests {
             let found: Vec<_> = sorted(&names).into_iter().map(|at| names[at]).collect();
             names.sort_unstable();
             prop_assert_eq!(found, names);
+        }
+
+        #[test]
+        fn azure_v9_base64_is_read_as_elsewhere(
+            bytes in prop::collection::vec(any::<u8>(), 0..9),
+            text in "[A-Zaz059+/=_ é]{0,9}",
+            last in "[A-D+/=]{0,2}",
+        ) {
+            let mut written = String::new();
+            push_base64(&bytes, &mut written);
+            prop_assert_eq!(parse_base64(&written), Some(bytes));
+            let start: String = written.chars().take(written.len().saturating_sub(last.len())).collect();
+            for text in [text, start + &last] {
+                prop_assert_eq!(parse_base64(&text), STANDARD.decode(&text).ok(), "{}", text);
+            }
         }
 
         #[test]

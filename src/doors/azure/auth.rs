@@ -10,11 +10,10 @@ use super::route::{Operation, Verb};
 use super::sas::Sas;
 use super::url::Url;
 use crate::azure::entity::EntityOp;
+use crate::azure::text::parse_base64;
 use crate::azure::{AzureCode, AzureResult};
 use crate::doors::{Access, Request};
 use crate::tablestore::{AccessKey, Right, Rights};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -171,7 +170,7 @@ fn string_to_sign(request: &Request<'_>, url: &Url<'_>, is_lite: bool) -> Option
 
 /// The enabled key that signed a text.
 pub(super) fn signer<'k>(keys: &'k [AccessKey], text: &str, signature: &str) -> Option<&'k AccessKey> {
-    let signature = STANDARD.decode(signature).ok()?;
+    let signature = parse_base64(signature)?;
     keys.iter().filter(|key| key.enabled).find(|key| {
         let mac = Hmac::<Sha256>::new_from_slice(key.secret.as_bytes());
         // It compares in constant time.

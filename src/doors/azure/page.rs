@@ -4,10 +4,8 @@
 //! `1!8!YWJj...`, a length and base64, with `-` for `=`.
 
 use super::url::Query;
-use crate::azure::text::{push_base64, replaced};
+use crate::azure::text::{parse_base64, push_base64, replaced};
 use crate::azure::{AzureError, AzureResult};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 
 /// The most items of a page.
 pub(super) const TOP: usize = 1000;
@@ -59,7 +57,7 @@ pub(super) fn key_of(query: &Query, name: &str) -> AzureResult<Option<String>> {
             return None;
         }
         // A plus sign that was not encoded.
-        String::from_utf8(STANDARD.decode(replaced(&replaced(text, '-', "="), ' ', "+")).ok()?).ok()
+        String::from_utf8(parse_base64(&replaced(&replaced(text, '-', "="), ' ', "+"))?).ok()
     };
     read().map(Some).ok_or_else(AzureError::invalid_input)
 }
