@@ -3,14 +3,15 @@
 use super::entity::{Entity, EntityChange};
 use super::filter::Filter;
 use super::group::Group;
-use super::stored::{StoredEntity, metered};
+use super::stored::StoredEntity;
 use super::text::{push_number, sorted};
 use super::{AzureCode, AzureError, AzureResult, key, names};
 use crate::engine::{KeyRange, Origin};
 use crate::error::{Code, Error};
-use crate::model::{KeyReader, KeyValue, encode_key};
+use crate::model::{KeyValue, encode_key};
 use crate::tablestore::Instance;
-use crate::tablestore::foreign::{Refused, SEPARATOR, Visit, key_columns};
+use crate::tablestore::foreign::{Refused, SEPARATOR, Visit};
+use std::borrow::Cow;
 use std::ops::Bound;
 
 /// The names of the two key columns.
@@ -198,8 +199,9 @@ impl<'i> Account<'i> {
         let mut see = |row: Option<&crate::engine::RowView<'_>>| {
             let Some(row) = row else { return 0 };
             found = true;
-            visit(&StoredEntity::of(partition_key, row_key, row));
-            metered(key.len(), row)
+            let entity = StoredEntity::of(partition_key, row_key, row);
+            visit(&entity);
+            entity.metered(key.len())
         };
         self.instance.read_foreign(&table, &key, &mut see).await?;
         if found { Ok(()) } else { Err(AzureCode::ResourceNotFound.into()) }
@@ -225,30 +227,24 @@ impl<'i> Account<'i> {
             return Ok(None);
         }
         let range = KeyRange { lower: Bound::Included(lower), upper: upper.map_or(Bound::Unbounded, Bound::Excluded) };
-        let (mut keys, mut left) = (KeyReader::default(), query.top.min(PAGE));
+        let mut left = query.top.min(PAGE);
         let is_behind = |key: &[u8]| query.last.is_some_and(|last| key > last && !key.starts_with(last));
         let mut see = |key: &[u8], row: &crate::engine::RowView<'_>| {
             if left == 0 || is_behind(key) {
                 return Ok(Visit::Stop);
             }
-            let columns = key_columns(&mut keys, key)?;
-            let [Some(partition_key), Some(row_key)] =
-                [&columns[0], &columns[1]].map(|column| key::decode_text(column))
-            else {
-                return Err(Error::corrupt("an entity", "its key is no text"));
-            };
-            let entity = StoredEntity::of(&partition_key, &row_key, row);
+            let entity = StoredEntity::scanned(key, row);
             if query.filter.passes(&entity) {
+                decoded(key)?;
                 left -= 1;
                 visit(&entity);
             }
-            Ok(Visit::Read(metered(key.len(), row)))
+            Ok(Visit::Read(entity.metered(key.len())))
         };
         let next = self.instance.scan_foreign(&table, range, &mut see).await?;
         let Some(next) = next.filter(|next| !is_behind(next)) else { return Ok(None) };
-        let [partition_key, row_key] = key_columns(&mut KeyReader::default(), &next)?;
-        let text = |bytes: &[u8]| key::decode_text(bytes).map(std::borrow::Cow::into_owned).unwrap_or_default();
-        Ok(Some((text(&partition_key), text(&row_key))))
+        let [partition_key, row_key] = decoded(&next)?.map(Cow::into_owned);
+        Ok(Some((partition_key, row_key)))
     }
 
     /// A document; empty if it was never set.
@@ -284,4 +280,9 @@ impl<'i> Account<'i> {
         encode_key(&[KeyValue::String(self.name.to_owned()), KeyValue::String(table)], &mut key);
         Ok(key)
     }
+}
+
+/// The texts of a stored key.
+fn decoded(key: &[u8]) -> Result<[Cow<'_, str>; 2], Error> {
+    key::decode(key).ok_or_else(|| Error::corrupt("an entity", "its key is no text"))
 }

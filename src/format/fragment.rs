@@ -249,6 +249,35 @@ impl<'a> Fragment<'a> {
         let metered = if is_put(tag) { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(StoredCell { column, version, tag, metered, value }))
     }
+
+    /// The bytes of all columns and values as units count them; no value is read. `None` if the fragment is not simple: something is
+    /// deleted, damaged, or there in two versions.
+    #[must_use]
+    pub fn weigh(&self) -> Option<usize> {
+        let (mut cells, mut weight, mut last) = (self.cells.clone(), 0, None);
+        while !cells.is_empty() {
+            let (id, tag) = skip_to_value(&mut cells).ok()?;
+            if !is_put(tag) || last.replace(id) == Some(id) {
+                return None;
+            }
+            weight += self.names.get(id)?.len() + wire::pass_here(&mut cells, tag).ok()?;
+        }
+        Some(weight)
+    }
+
+    /// The value of a column of a simple fragment; no other one is read.
+    #[must_use]
+    pub fn find(&self, column: &str) -> Option<Decoded<ValueRef<'a>>> {
+        let mut cells = self.cells.clone();
+        while !cells.is_empty() {
+            let (id, tag) = skip_to_value(&mut cells).ok()?;
+            if self.names.get(id)? == column {
+                return Some(wire::value(&mut cells, tag));
+            }
+            wire::pass_here(&mut cells, tag).ok()?;
+        }
+        None
+    }
 }
 
 /// A cell with an unread value.
@@ -400,6 +429,27 @@ mod tests {
         bytes.truncate(bytes.len() - 3);
         let mut short = Fragment::decode(&bytes, 0, names.names()).expect("head");
         while let Ok(Some(_)) = short.next_unread() {}
+    }
+
+    #[test]
+    fn a_simple_fragment_is_weighed_and_searched_unread() {
+        let text = CellChange { column: "a", op: CellOp::Put(7, ValueRef::String("xyz")) };
+        let number = CellChange { column: "long", op: CellOp::Put(8, ValueRef::Integer(-300)) };
+        let older = CellChange { op: CellOp::Put(6, ValueRef::Boolean(true)), ..number };
+        let gone = CellChange { column: "z", op: CellOp::DeleteColumn };
+        let (mut names, mut all) = (NameBuilder::default(), Vec::new());
+        for cells in [vec![], vec![text, number], vec![text, number, older], vec![text, gone]] {
+            let change = RowChange { kind: ChangeKind::Put, stamp: 7, cells: &cells };
+            let mut bytes = Vec::new();
+            encode(FragmentHead::of(&change), cells.iter().copied(), 0, &mut names, &mut bytes);
+            all.push(bytes);
+        }
+        let fragment = |bytes| Fragment::decode(bytes, 0, names.names()).expect("decodes");
+        let all: Vec<_> = all.iter().map(|bytes| fragment(bytes)).collect();
+        let weights: Vec<_> = all.iter().map(Fragment::weigh).collect();
+        assert_eq!(weights, [Some(0), Some(1 + 3 + 4 + 8), None, None], "two versions, and a deletion, are not simple");
+        let found = ["a", "long", "lon", "z"].map(|column| all[1].find(column));
+        assert_eq!(found, [Some(Ok(ValueRef::String("xyz"))), Some(Ok(ValueRef::Integer(-300))), None, None]);
     }
 
     #[test]

@@ -19,8 +19,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
 use crate::model::version::Retention;
 use crate::model::{
-    CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, RowChange, TableSchema, Value, ValueRef,
-    limits,
+    CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyType, RowChange, TableSchema, Value, ValueRef, limits,
 };
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -442,17 +441,6 @@ impl Decide for DocumentPut<'_> {
         let put = put.map(|document| CellChange { column: "document", op: CellOp::Put(stamp, document) });
         let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
         writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
-    }
-}
-
-/// The values of a stored key.
-///
-/// # Errors
-/// `Corrupt`.
-pub fn key_columns(keys: &mut KeyReader, key: &[u8]) -> Result<[Vec<u8>; 2]> {
-    match keys.read(key).as_deref() {
-        Some([ValueRef::Binary(first), ValueRef::Binary(second)]) => Ok([first.to_vec(), second.to_vec()]),
-        _ => Err(Error::corrupt("a stored row", format!("its key {key:02x?} is invalid"))),
     }
 }
 
