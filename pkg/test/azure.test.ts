@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { azure, azureHttpClient, type AzureTable, odata, type TransactionAction, type TransactionError } from "../src/azure/index.js";
+import type { Edm } from "@azure/data-tables";
+
+import { azure, azureHttpClient, type AzureTable, odata, type TransactionAction, type TransactionError, type TypedValue } from "../src/azure/index.js";
 import type { Database, TabStoreError } from "../src/index.js";
 import { all } from "./support/azure.js";
 import { load, open, skip } from "./support/package.js";
@@ -68,6 +70,31 @@ test("Z2: values of all eight types come back as they were given", { skip }, asy
   const again = await things.getEntity("a'b é", "");
   assert.notEqual(again.etag, etag);
   assert.deepEqual({ ...again, etag, timestamp }, { ...properties, partitionKey, rowKey, etag, timestamp });
+  await db.close();
+});
+
+test("Z2: a value with its type may be a number, a boolean or a Date, as those of Microsoft's client are", { skip }, async () => {
+  const db = await open();
+  const things = await azure(db, "demo").createTable("things");
+  const when = new Date("2026-11-25T08:00:00.123Z");
+  const given = {
+    int: { type: "Int32", value: 5 }, three: { type: "Double", value: 3 }, nan: { type: "Double", value: NaN }, minus: { type: "Double", value: -0 }, up: { type: "Double", value: Infinity },
+    yes: { type: "Boolean", value: true }, no: { type: "Boolean", value: "False" }, when: { type: "DateTime", value: when }, text: { type: "String", value: "a" },
+  } satisfies Record<string, TypedValue>;
+  // The same types are Microsoft's, but for the Date.
+  const { when: _, ...theirs } = given;
+  void (theirs satisfies { int: Edm<"Int32">; three: Edm<"Double">; nan: Edm<"Double">; yes: Edm<"Boolean">; text: Edm<"String"> } & object);
+  await things.createEntity({ partitionKey: "p", rowKey: "r", ...given });
+  const expected = { int: 5, three: 3, nan: NaN, minus: -0, up: Infinity, yes: true, no: false, when, text: "a" };
+  assert.deepEqual(await pick(things, "p", "r", Object.keys(expected)), expected);
+  assert.equal((await all(things.listEntities({ filter: "three eq 3.0 and minus eq 0.0 and int eq 5" }))).length, 1, "a Double is a Double");
+  // What is none of its type is refused, as the service refuses it.
+  for (const value of [{ type: "Int32", value: 1.5 }, { type: "Int32", value: 2 ** 31 }, { type: "Int64", value: 5 }, { type: "String", value: 5 }, { type: "Boolean", value: 1 }, { type: "Guid", value: true }]) {
+    assert.equal((await failure(things.upsertEntity({ partitionKey: "p", rowKey: "s", value }))).code, "InvalidInput", JSON.stringify(value));
+  }
+  for (const value of [{ type: "Int32" }, { type: "Single", value: 5 }, { type: "DateTime", value: new Date(NaN) }, { type: "Double", value: [] }]) {
+    assert.equal((await failure(things.upsertEntity({ partitionKey: "p", rowKey: "s", value }))).code, "OTSParameterInvalid", JSON.stringify(value));
+  }
   await db.close();
 });
 

@@ -16,18 +16,25 @@ import type { TabStoreError } from "../index.js";
  */
 export type EdmType = "Binary" | "Boolean" | "DateTime" | "Double" | "Guid" | "Int32" | "Int64" | "String";
 
-/**
- * A value with its type: `{ type: "Guid", value: "…" }`, or `{ type: "Double", value: "3" }` for a number that JavaScript
- * cannot tell from an Int32. Guids come back like this, and nothing else does.
- */
+/** A value with its type and in the service's text. Guids come back like this, and nothing else does. */
 export interface Typed<T extends EdmType = EdmType> {
   readonly type: T;
   /** The value as the service writes it: decimal, ISO 8601, base64, `true`, or 8-4-4-4-12 hexadecimal digits. */
   readonly value: string;
 }
 
+/**
+ * A value with its type, as properties are given one: `{ type: "Guid", value: "…" }`, or `{ type: "Double", value: 3 }` for a number
+ * that JavaScript cannot tell from an Int32. A value of JavaScript may stand for the text.
+ */
+export type TypedValue =
+  | Typed
+  | { readonly type: "Double" | "Int32"; readonly value: number }
+  | { readonly type: "Boolean"; readonly value: boolean }
+  | { readonly type: "DateTime"; readonly value: Date };
+
 /** A value that a property can be given. `null` is stored as no property; a merge leaves a property alone that is null. */
-export type PropertyValue = string | number | bigint | boolean | Date | Uint8Array | Typed | null | undefined;
+export type PropertyValue = string | number | bigint | boolean | Date | Uint8Array | TypedValue | null | undefined;
 
 /** The keys of an entity: strings of at most 1,024 UTF-16 units without `/ \ # ?` and control characters; they may be empty. */
 export interface EntityKey {
@@ -38,7 +45,7 @@ export interface EntityKey {
 /**
  * An entity to be written: its keys, and at most 252 properties with names of at most 255 characters. `timestamp` and `etag`
  * are left out of what is stored, so an entity that was read can be written back. A Double that is integral then becomes an Int32,
- * and a DateTime loses what is below a millisecond, because JavaScript does not have them: give a {@link Typed} to keep them.
+ * and a DateTime loses what is below a millisecond, because JavaScript does not have them: give a {@link TypedValue} to keep them.
  */
 export type Entity<T extends object = Record<string, unknown>> = EntityKey & T;
 

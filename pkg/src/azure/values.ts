@@ -2,7 +2,7 @@
 
 import type { Beside } from "../beside.js";
 import { isBytes, kindOf, shown } from "../codec/kinds.js";
-import type { EdmType, EntityKey, StoredEntity, Typed } from "./types.js";
+import type { EdmType, EntityKey, StoredEntity, Typed, TypedValue } from "./types.js";
 
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
 /** Names of an entity that are no properties, and the service's names for them. The ETag is made of the timestamp. */
@@ -54,9 +54,8 @@ function toJson(host: Beside, value: unknown, path: string): readonly [unknown, 
     case "bigint":
       return [String(value), "Int64"];
     case "number":
-      if (!Number.isFinite(value)) return [String(value), "Double"];
-      // JSON writes 3.0 as 3, which is an Int32. Other integral numbers have no place there.
-      return Number.isInteger(value) && (value | 0) !== value ? [value, "Double"] : Object.is(value, -0) ? ["-0", "Double"] : [value];
+      // JSON tells an Int32 and a fraction. It writes 3.0 as 3; other integral numbers, -0, NaN and the infinities need a type.
+      return Object.is(value | 0, value) || value % 1 ? [value] : [Object.is(value, -0) ? "-0" : String(value), "Double"];
     case "object":
       if (value === null) return [null];
       if (value instanceof Date) {
@@ -68,11 +67,12 @@ function toJson(host: Beside, value: unknown, path: string): readonly [unknown, 
         return [toBase64(value), "Binary"];
       }
       {
-        const { type, value: text } = value as Partial<Typed>;
-        if (type !== undefined && EDM_TYPES.has(type) && typeof text === "string") return [text, type];
+        const { type, value: inner } = value as TypedValue;
+        // The engine says whether it is one of this type.
+        if (EDM_TYPES.has(type)) return [toJson(host, inner, `${path}.value`)[0], type];
       }
   }
-  throw host.wrong(path, kindOf(value), "a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value: string }");
+  throw host.wrong(path, kindOf(value), "a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value }");
 }
 
 /** Checks the keys of an entity. */
