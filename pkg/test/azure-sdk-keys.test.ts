@@ -33,11 +33,11 @@ async function owned() {
 
 const later = (): Date => new Date(Date.now() + 3_600_000);
 
-/** The status and the code of a refusal. Documents in XML have their code in the text. */
+/** The status and the code of a refusal. One of a document or of a whole transaction is in XML, which the client does not read. */
 async function refusal(work: Promise<unknown>): Promise<readonly [number | undefined, string | undefined]> {
   const error = await work.then(() => assert.fail("it was done"), (error: unknown) => error);
   assert.ok(error instanceof RestError, String(error));
-  const code = (error.details as { odataError?: { code: string } } | undefined)?.odataError?.code ?? error.code ?? /<(?:\w+:)?Code>(\w+)/.exec(error.response?.bodyAsText ?? "")?.[1];
+  const code = (error.details as { odataError?: { code: string } } | undefined)?.odataError?.code ?? error.code ?? /<m:code>(\w+)/.exec(error.response?.bodyAsText ?? "")?.[1];
   return [error.statusCode, code];
 }
 

@@ -177,7 +177,8 @@ impl<'a> EdmValue<'a> {
     pub fn parse_typed(property: &str, edm_type: EdmType, text: &str) -> AzureResult<EdmValue<'static>> {
         let value = match edm_type {
             EdmType::Binary => parse_base64(text).map(|bytes| EdmValue::Binary(Cow::Owned(bytes))),
-            EdmType::Boolean => match text {
+            // The service takes them in any case.
+            EdmType::Boolean => match &*text.to_ascii_lowercase() {
                 "true" => Some(EdmValue::Boolean(true)),
                 "false" => Some(EdmValue::Boolean(false)),
                 _ => None,

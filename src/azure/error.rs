@@ -56,8 +56,6 @@ codes! {
     PropertyNameTooLong = 400, "The property name exceeds the maximum allowed length (255).";
     PropertyValueTooLarge = 400, "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
     TooManyProperties = 400, "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
-    PartitionKeyPropertyCannotBeUpdated = 400, "The partition key property cannot be updated.";
-    RowKeyPropertyCannotBeUpdated = 400, "The row key property cannot be updated.";
     XMethodIncorrectCount = 400, "More than one X-HTTP-Method is specified.";
     XMethodIncorrectValue = 400, "The specified X-HTTP-Method is invalid.";
     XMethodNotUsingPost = 400, "The request uses X-HTTP-Method with an HTTP verb other than POST.";

@@ -167,7 +167,7 @@ fn i6_a_request_with_mistakes_is_refused_for_the_right_that_lacks() {
         let set = part.repeat(count);
         let batch = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{set}--c--\n--b--\n");
         let headers = [("Content-Type", "multipart/mixed; boundary=b"), ("Accept", "application/json")];
-        pass(Right::Read, "POST", "$batch", &headers, &batch).is(refused);
+        pass(Right::Read, "POST", "$batch", &headers, &batch).is_in_xml(refused);
         assert_eq!(pass(Right::Write, "POST", "$batch", &headers, &batch).status, 202, "its changes are looked at");
     }
     assert_eq!(door.get(&entity).status, 200);
@@ -184,7 +184,7 @@ fn i6_a_batch_needs_the_right_for_each_of_its_changes() {
     let url = format!("{BASE}/$batch");
     let headers = vec![("Content-Type", "multipart/mixed; boundary=b"), ("Accept", "application/json")];
     let request = Request { method: "POST", url: &url, headers, body: body.as_bytes() };
-    door.pass(&request, Access::Secret(&reader.secret)).is(AzureCode::AuthorizationPermissionMismatch);
+    door.pass(&request, Access::Secret(&reader.secret)).is_in_xml(AzureCode::AuthorizationPermissionMismatch);
     assert_eq!(door.get(&path_of(("p", "r"))).status, 404);
     let writer = key(&door, &[Right::Write]);
     assert_eq!(door.pass(&request, Access::Secret(&writer.secret)).status, 202);
@@ -333,4 +333,60 @@ fn azure_properties_of_the_service_are_set_part_by_part() {
     assert!(read.header("Access-Control-Expose-Headers").is_some_and(|names| names.contains("x-ms-request-id")));
     let failed = door.send("GET", "Missing()", &[("Origin", "http://a.example"), ("Accept", "application/json")], "");
     assert_eq!((failed.status, failed.header("Vary")), (404, Some("Origin")), "pages see errors too");
+}
+
+#[test]
+fn i6_a_policy_of_an_id_alone_is_an_id_alone() {
+    let door = Door::with_table();
+    let empty = "<SignedIdentifiers><SignedIdentifier><Id>a</Id><AccessPolicy/></SignedIdentifier></SignedIdentifiers>";
+    assert_eq!(door.send("PUT", "Tab?comp=acl", &[], empty).status, 204);
+    let found = door.send("GET", "Tab?comp=acl", &[], "").body;
+    assert!(found.contains("<SignedIdentifier><Id>a</Id></SignedIdentifier>"), "{found}");
+}
+
+/// The rules for other origins of the service, as it tells caches of them: which headers an answer has, by method and origin.
+#[test]
+fn azure_reads_tell_caches_of_rules_for_origins_and_other_methods_do_not() {
+    let door = Door::with_table();
+    let path = "?restype=service&comp=properties";
+    let set = |origins: &[&str]| {
+        let rules = origins.iter().map(|origin| {
+            format!(
+                "<CorsRule><AllowedOrigins>{origin}</AllowedOrigins><AllowedMethods>GET,PUT,OPTIONS</AllowedMethods>\
+                 <AllowedHeaders/><ExposedHeaders>x-ms-*</ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds></CorsRule>"
+            )
+        });
+        let rules = rules.collect::<String>();
+        let body = format!("<StorageServiceProperties><Cors>{rules}</Cors></StorageServiceProperties>");
+        assert_eq!(door.send("PUT", path, &[], &body).status, 202);
+    };
+    let told = |method: &str, origin: Option<&str>| {
+        let origin = origin.map(|origin| ("Origin", origin));
+        let headers: Vec<_> = [("Accept", "application/json")].into_iter().chain(origin).collect();
+        let path = if method == "GET" { "Tab()".to_owned() } else { path_of(("p", "r")) };
+        let answer = door.send(method, &path, &headers, "{}");
+        let header = |name| answer.header(name).map(str::to_owned);
+        let exposed = header("Access-Control-Expose-Headers").is_some();
+        (header("Vary"), header("Access-Control-Allow-Origin"), exposed)
+    };
+    let a = Some("http://a.example");
+    let (nothing, vary) = ((None, None, false), Some("Origin".to_owned()));
+    let (open, own) = (Some("*".to_owned()), a.map(str::to_owned));
+    for method in ["GET", "PUT"] {
+        assert_eq!((told(method, None), told(method, a)), (nothing.clone(), nothing.clone()), "no rules: {method}");
+    }
+    set(&["http://b.example"]);
+    assert_eq!(told("GET", None), (vary.clone(), None, false), "no origin, and no rule for all");
+    assert_eq!(told("GET", a), (vary.clone(), None, false), "no rule fits");
+    assert_eq!((told("PUT", None), told("PUT", a)), (nothing.clone(), nothing.clone()));
+    set(&["http://a.example"]);
+    assert_eq!(told("GET", a), (vary, own.clone(), true), "a rule for this origin");
+    assert_eq!(told("PUT", a), (None, own, true));
+    set(&["http://b.example", "*"]);
+    for origin in [None, a] {
+        assert_eq!(told("GET", origin), (None, open.clone(), true), "a rule for all");
+    }
+    assert_eq!((told("PUT", None), told("PUT", a)), (nothing.clone(), (None, open, true)));
+    set(&[]);
+    assert_eq!(told("GET", None), nothing);
 }

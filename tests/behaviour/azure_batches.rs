@@ -109,12 +109,47 @@ fn azure_z3_a_set_of_changes_answers_each_in_order() {
 #[test]
 fn azure_z3_content_ids_come_back_and_content_if_it_is_preferred() {
     let door = Door::with_table();
-    let body = batch(&[("POST", "Tab".into(), vec![("Prefer", "return-content")], A)]);
-    let body = body.replace("content-transfer-encoding", "Content-ID: 7\r\ncontent-transfer-encoding");
-    let answer = send(&door, &body);
+    let outside =
+        |body: String| body.replace("content-transfer-encoding", "Content-ID: 8\r\ncontent-transfer-encoding");
+    let headers = vec![("Prefer", "return-content"), ("Content-ID", "7")];
+    let answer = send(&door, &outside(batch(&[("POST", "Tab".into(), headers, A)])));
     let parts = parts(&answer);
-    assert!(parts[0].contains("HTTP/1.1 201 Created\r\nContent-ID: 7\r\n"), "{parts:?}");
+    assert!(parts[0].contains("HTTP/1.1 201 Created\r\nContent-ID: 7\r\n"), "that of the request: {parts:?}");
+    assert!(parts[0].contains("Preference-Applied: return-content\r\n"), "{parts:?}");
     assert!(parts[0].contains(r#""PartitionKey":"p","RowKey":"a""#));
+    let alone = send(&door, &outside(batch(&[insert(B)])));
+    assert!(!alone.body.contains("Content-ID"), "that of the part is for the part alone: {alone:?}");
+}
+
+#[test]
+fn azure_z3_an_insert_of_a_set_answers_with_the_entity_unless_that_is_declined() {
+    let door = Door::with_table();
+    let parts = parts(&submit(&door, &[("POST", "Tab".into(), vec![], A), insert(B)]));
+    assert!(parts[0].contains("HTTP/1.1 201 Created\r\n") && parts[0].contains(r#""RowKey":"a""#), "{parts:?}");
+    assert!(parts[0].contains(&format!("Location: {BASE}/{}\r\n", path_of(("p", "a")))), "{parts:?}");
+    assert!(parts[0].contains("ETag: W/") && !parts[0].contains("Preference-Applied"), "{parts:?}");
+    assert!(parts[1].contains("HTTP/1.1 204 No Content\r\n") && !parts[1].contains('{'), "{parts:?}");
+}
+
+#[test]
+fn azure_z3_an_empty_set_of_changes_has_an_empty_answer() {
+    let door = Door::with_table();
+    assert_eq!(parts(&submit(&door, &[])), [""; 0]);
+}
+
+#[test]
+fn azure_z3_a_change_without_a_table_is_told_by_its_place() {
+    let door = Door::with_table();
+    let text = "The requested method is not allowed on the specified resource.";
+    for method in ["POST", "PUT", "DELETE"] {
+        let nowhere: Change<'_> = (method, String::new(), vec![], A);
+        let answer = submit(&door, std::slice::from_ref(&nowhere));
+        failed(&answer, AzureCode::MethodNotAllowed, &format!("0:{text}"));
+        let answer = submit(&door, &[insert(A), nowhere]);
+        failed(&answer, AzureCode::MethodNotAllowed, &format!("1:{text}"));
+    }
+    let missing: Change<'_> = ("POST", "Missing".into(), vec![], A);
+    failed(&submit(&door, &[missing]), AzureCode::TableNotFound, "0:The table specified does not exist.");
 }
 
 #[test]
@@ -207,7 +242,7 @@ fn azure_z3_a_batch_may_have_one_read_and_nothing_else() {
         "{missing:?}"
     );
     let two = read("Tab()").replace("--batch_1--\n", &read("Tab()"));
-    send(&door, &two).is(AzureCode::InvalidInput);
+    send(&door, &two).is_in_xml(AzureCode::InvalidInput);
     // A change outside a set is refused, and not made.
     for condition in ["", "If-Match: *\n"] {
         let change =
@@ -223,13 +258,16 @@ fn azure_z3_a_batch_may_have_one_read_and_nothing_else() {
 fn azure_z3_broken_batches_are_refused_as_a_whole() {
     let door = Door::with_table();
     let whole = batch(&[insert(A), insert(B)]);
-    for body in ["", "--batch_1--", &whole[..whole.len() - 6], &whole.replace("HTTP/1.1", "HTTP"), &batch(&[])] {
-        send(&door, body).is(AzureCode::InvalidInput);
+    for body in ["", "--batch_1--", &whole[..whole.len() - 6], &whole.replace("HTTP/1.1", "HTTP")] {
+        send(&door, body).is_in_xml(AzureCode::InvalidInput);
     }
-    door.post("$batch", &whole).is(AzureCode::InvalidInput);
+    for path in ["$batch", "%24batch"] {
+        door.post(path, &whole).is_in_xml(AzureCode::InvalidInput);
+        door.post(&format!("{path}?$format=json"), &whole).is(AzureCode::InvalidInput);
+    }
     assert_eq!(door.get("Tab()").json()["value"], serde_json::json!([]));
     let large = "x".repeat(4 * 1024 * 1024 + 1);
-    send(&door, &large).is(AzureCode::RequestBodyTooLarge);
+    send(&door, &large).is_in_xml(AzureCode::RequestBodyTooLarge);
     assert_eq!(parts(&send(&door, &whole.replace("\r\n", "\n"))).len(), 2, "line ends of old clients");
 }
 
@@ -250,7 +288,7 @@ fn azure_z3_a_set_is_refused_if_its_old_values_for_a_stream_are_too_many() {
     }
     let delete = |row: usize| ("DELETE", path_of(("p", &row.to_string())), vec![("If-Match", "*")], "");
     set(&names);
-    send(&door, &batch(&(0..80).map(delete).collect::<Vec<_>>())).is(AzureCode::RequestBodyTooLarge);
+    send(&door, &batch(&(0..80).map(delete).collect::<Vec<_>>())).is_in_xml(AzureCode::RequestBodyTooLarge);
     assert_eq!(["0", "79"].map(|row| door.get(&path_of(("p", row))).status), [200; 2], "nothing is deleted");
     assert_eq!(parts(&submit(&door, &(0..50).map(delete).collect::<Vec<_>>())).len(), 50);
     set(&["a"]);

@@ -104,8 +104,14 @@ impl Answer {
     /// The code of an error in XML.
     pub(crate) fn xml_code(&self) -> (u16, String) {
         assert_eq!(self.header("Content-Type"), Some("application/xml"), "{self:?}");
-        let (_, rest) = self.body.split_once("<Error><Code>").unwrap_or_else(|| panic!("{self:?}"));
+        let start = "<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>";
+        let (_, rest) = self.body.split_once(start).unwrap_or_else(|| panic!("{self:?}"));
         (self.status, rest.split('<').next().unwrap_or_default().to_owned())
+    }
+
+    /// Asserts that it is this error, in XML.
+    pub(crate) fn is_in_xml(&self, code: AzureCode) {
+        assert_eq!(self.xml_code(), (code.status(), code.as_str().to_owned()), "{self:?}");
     }
 
     /// Asserts that it is this error, in JSON.
@@ -157,6 +163,26 @@ fn azure_an_error_is_json_on_one_line_with_its_request_and_time() {
 }
 
 #[test]
+fn azure_an_error_in_xml_has_the_names_of_the_service_and_a_language() {
+    let door = Door::new();
+    let answer = door.send("GET", "Missing?comp=acl", &[], "");
+    answer.is_in_xml(AzureCode::TableNotFound);
+    let id = answer.header("x-ms-request-id").expect("an id");
+    let text = format!("The table specified does not exist.\nRequestId:{id}\nTime:2016-07-20T16:00:00Z");
+    let end = format!("<m:code>TableNotFound</m:code><m:message xml:lang=\"en-US\">{text}</m:message></m:error>");
+    assert!(answer.body.starts_with("<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error "), "{}", answer.body);
+    assert!(answer.body.ends_with(&end), "{}", answer.body);
+}
+
+#[test]
+fn azure_a_version_of_the_data_service_may_have_no_point() {
+    let door = Door::with_table();
+    for version in ["3", "3.0", "3;NetFx"] {
+        assert_eq!(door.send("GET", "Tab()", &[JSON, ("DataServiceVersion", version)], "").status, 200, "{version}");
+    }
+}
+
+#[test]
 fn azure_atom_is_refused_and_json_is_asked_for_by_name() {
     let door = Door::with_table();
     for headers in [vec![], vec![("Accept", "application/atom+xml")]] {
@@ -187,6 +213,7 @@ fn azure_requests_that_name_nothing_get_their_codes() {
     send("FOO", "Tab", &[]).is(AzureCode::MethodNotAllowed);
     send("GET", "Tab('a')", &[]).is(AzureCode::InvalidInput);
     send("GET", "", &[]).is(AzureCode::InvalidQueryParameterValue);
+    send("POST", "", &[]).is(AzureCode::MethodNotAllowed);
     send("GET", "Tab()?$top=1&$top=1", &[]).status.eq(&400).then_some(()).expect("refused");
     send("PUT", &entity, &[("X-HTTP-Method", "MERGE")]).is(AzureCode::XMethodNotUsingPost);
     send("POST", &entity, &[("X-HTTP-Method", "GO")]).is(AzureCode::XMethodIncorrectValue);

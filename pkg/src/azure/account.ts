@@ -50,8 +50,7 @@ class Service {
 
   /** Makes a request; rejects with an answer that is an error. */
   async ask(method: string, path: string, headers: Headers, body: string | undefined, { signal }: CallOptions): Promise<DoorResponse> {
-    const all: Headers = [["x-ms-version", "2019-02-02"], ["DataServiceVersion", "3.0"], ACCEPT, ...headers];
-    const response = await this.door.pass({ method, url: this.url + path, headers: all, body }, signal);
+    const response = await this.door.pass({ method, url: this.url + path, headers: [ACCEPT, ...headers], body }, signal);
     if (response.status >= 300) throw this.failure(response.status, response.body, header(response, "x-ms-request-id"));
     return response;
   }
@@ -163,7 +162,7 @@ class Table<T extends object> implements AzureTable<T> {
       return `--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n${lines.join("\r\n")}\r\n\r\n${body ?? ""}\r\n`;
     });
     const body = `--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n${requests.join("")}--changeset_1--\r\n--batch_1--\r\n`;
-    const response = await this.service.ask("POST", "$batch", [["Content-Type", "multipart/mixed; boundary=batch_1"]], body, options);
+    const response = await this.service.ask("POST", "$batch?$format=json", [["Content-Type", "multipart/mixed; boundary=batch_1"]], body, options);
     // Each answer begins with its status, behind an empty line. No body has a line of its own that does.
     const answers = response.body.split("\r\nHTTP/1.1 ").slice(1).map((answer) => ({ status: Number.parseInt(answer, 10), answer }));
     const failed = answers.find(({ status }) => !(status < 300));

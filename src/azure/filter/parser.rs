@@ -4,7 +4,7 @@
 
 use super::lexer::{Lexer, Word};
 use super::{COMPARISONS, Node, Operator};
-use crate::azure::edm::EdmValue;
+use crate::azure::edm::{EdmType, EdmValue};
 use crate::azure::{AzureCode, AzureError, AzureResult, names};
 
 /// What waits for its right side.
@@ -92,8 +92,11 @@ impl<'t> Parser<'t> {
                     let node = match self.next()? {
                         Some(Word::Operator(operator)) => match self.next()? {
                             Some(Word::Literal(literal)) => Node::Comparison { property, operator, literal },
-                            // Two properties cannot be compared.
-                            Some(Word::Property(_)) => return Err(AzureError::invalid_input()),
+                            // Two properties cannot be compared. So `True` is no property here.
+                            Some(Word::Property(name)) => {
+                                let literal = EdmValue::parse_typed(name, EdmType::Boolean, name)?;
+                                Node::Comparison { property, operator, literal }
+                            }
                             _ => return Err(self.lexer.syntax()),
                         },
                         other => {

@@ -1,7 +1,7 @@
 //! The access policies of a table: a document that clients set, and signatures refer to.
 
 use super::xml::{self, Element, wrong};
-use crate::azure::text::has;
+use crate::azure::text::{append, has};
 use crate::azure::{AzureResult, date_time};
 
 /// Access policies of a table (the service's documents).
@@ -94,13 +94,16 @@ pub(super) fn write(policies: &[Policy]) -> String {
     for Policy { id, start, expiry, permission } in policies {
         out.push_str("<SignedIdentifier>");
         xml::element("Id", id, &mut out);
-        out.push_str("<AccessPolicy>");
+        let mut policy = String::new();
         for (name, value) in [("Start", start), ("Expiry", expiry), ("Permission", permission)] {
             if !value.is_empty() {
-                xml::element(name, value, &mut out);
+                xml::element(name, value, &mut policy);
             }
         }
-        out.push_str("</AccessPolicy></SignedIdentifier>");
+        if !policy.is_empty() {
+            append(&["<AccessPolicy>", &policy, "</AccessPolicy>"], &mut out);
+        }
+        out.push_str("</SignedIdentifier>");
     }
     out.push_str("</SignedIdentifiers>");
     out

@@ -25,7 +25,6 @@ const MIXED: &str = "multipart/mixed; boundary=";
 
 /// A change of a set, before its body is looked at.
 struct Part<'b> {
-    id: Option<&'b str>,
     request: &'b Request<'b>,
     url: Url<'b>,
     operation: Operation,
@@ -58,6 +57,9 @@ impl Door<'_> {
         if self.url.secondary {
             return Err(AzureCode::AuthorizationFailure.into());
         }
+        if changes.is_empty() {
+            return Ok(self.answer_set(Vec::new()));
+        }
         match self.account.change(table, &changes, self.origin).await {
             Ok(times) => Ok(self.changed(&parts, (table, &changes), times)),
             Err(refusal) if refusal.error.engine.is_some() => Err(refusal.error),
@@ -87,8 +89,13 @@ impl Door<'_> {
 
     /// The answer for a set that failed, which had so many changes.
     fn failed(&self, count: usize, (at, error): Failure) -> Reply {
-        // One alone has no place.
-        let error = if count == 1 { error } else { AzureError::new(error.code, format!("{at}:{}", error.message)) };
+        // One alone has no place, unless it is wrong before its entity is looked at.
+        let is_early = matches!(error.code, AzureCode::TableNotFound | AzureCode::MethodNotAllowed);
+        let error = if count == 1 && !is_early {
+            error
+        } else {
+            AzureError::new(error.code, format!("{at}:{}", error.message))
+        };
         self.answer_set(vec![(None, self.stamp.refuse(&error, Some(Level::default())))])
     }
 
@@ -102,9 +109,12 @@ impl Door<'_> {
         let mut replies = Vec::with_capacity(parts.len());
         for ((part, change), time) in parts.iter().zip(changes).zip(times) {
             let prefer = Prefer::of(part.request);
-            let content = (prefer == Some(Prefer::Content))
+            let content = (prefer != Some(Prefer::NoContent))
                 .then(|| Level::accepted(part.request, &part.url.query).ok().flatten().unwrap_or_default());
-            replies.push((part.id, entities::changed(change, time, table, &part.url, content, prefer)));
+            replies.push((
+                part.request.header("content-id"),
+                entities::changed(change, time, table, &part.url, content, prefer),
+            ));
         }
         self.answer_set(replies)
     }
@@ -141,14 +151,14 @@ impl Door<'_> {
 }
 
 /// Reads the requests of a set, up to one that is none of a change.
-fn read_all<'b>(outer: &Url<'b>, requests: &'b [(Option<&'b str>, Request<'b>)]) -> (Vec<Part<'b>>, Option<Failure>) {
+fn read_all<'b>(outer: &Url<'b>, requests: &'b [Request<'b>]) -> (Vec<Part<'b>>, Option<Failure>) {
     let mut parts = Vec::with_capacity(requests.len());
     if requests.len() > CHANGES {
         let text = "The batch request operation exceeds the maximum 100 changes per change set.";
         return (parts, Some((TOO_MANY_AT, AzureError::new(AzureCode::InvalidInput, text))));
     }
-    for (at, (id, request)) in requests.iter().enumerate() {
-        match Part::read(outer, *id, request) {
+    for (at, request) in requests.iter().enumerate() {
+        match Part::read(outer, request) {
             Ok(part) => parts.push(part),
             Err(error) => return (parts, Some((at, error))),
         }
@@ -157,11 +167,11 @@ fn read_all<'b>(outer: &Url<'b>, requests: &'b [(Option<&'b str>, Request<'b>)])
 }
 
 impl<'b> Part<'b> {
-    fn read(outer: &Url<'b>, id: Option<&'b str>, request: &'b Request<'b>) -> AzureResult<Self> {
+    fn read(outer: &Url<'b>, request: &'b Request<'b>) -> AzureResult<Self> {
         let url = outer.parse_inside(request.url)?;
         let operation = Operation::find(Method::of(request)?, &url)?;
         match operation {
-            Operation::InsertEntity(_) | Operation::WriteEntity(..) => Ok(Self { id, request, url, operation }),
+            Operation::InsertEntity(_) | Operation::WriteEntity(..) => Ok(Self { request, url, operation }),
             _ => Err(AzureError::invalid_input()),
         }
     }

@@ -1,5 +1,6 @@
 //! Pages of other origins: the rules that the service's properties have, and what browsers ask and hear.
 
+use super::headers::is_cached;
 use super::reply::Reply;
 use crate::azure::{AzureCode, AzureResult};
 use crate::doors::Request;
@@ -26,14 +27,17 @@ impl Rule {
         has_origin && items(&self.methods).any(|item| item == method)
     }
 
+    /// Whether it is for all origins.
+    fn is_open(&self) -> bool {
+        items(&self.origins).any(|item| item == "*")
+    }
+
     /// The headers of an answer that are the same for both kinds.
     fn tell(&self, origin: &str, reply: &mut Reply) {
-        let is_open = items(&self.origins).any(|item| item == "*");
-        let allowed = if is_open { "*" } else { origin };
+        let allowed = if self.is_open() { "*" } else { origin };
         reply.headers.push(("Access-Control-Allow-Origin", allowed.to_owned()));
-        if !is_open {
+        if !self.is_open() {
             reply.headers.push(("Access-Control-Allow-Credentials", "true".to_owned()));
-            reply.headers.push(("Vary", "Origin".to_owned()));
         }
     }
 }
@@ -63,9 +67,14 @@ pub(super) fn preflight(rules: &[Rule], request: &Request<'_>) -> AzureResult<Re
     Ok(reply)
 }
 
-/// Lets a page of another origin see an answer, if a rule does.
+/// Lets a page of another origin see an answer, if a rule does. The origin is empty if there is none: a rule for all fits then, and
+/// a cache may give the answer to any page. Without one, a cache has to ask again for each origin.
 pub(super) fn allow(rules: &[Rule], origin: &str, method: &str, reply: &mut Reply) {
-    let Some(rule) = rules.iter().find(|rule| rule.is_for(origin, method)) else { return };
+    let rule = rules.iter().find(|rule| rule.is_for(origin, method));
+    if is_cached(method) && !rules.is_empty() && !rule.is_some_and(Rule::is_open) {
+        reply.headers.push(("Vary", "Origin".to_owned()));
+    }
+    let Some(rule) = rule else { return };
     rule.tell(origin, reply);
     let exposed = reply.headers.iter().map(|(name, _)| *name).chain(["x-ms-request-id", "x-ms-version"]);
     let exposed: Vec<_> = exposed.filter(|name| items(&rule.exposed).any(|allowed| is_named(allowed, name))).collect();
@@ -127,7 +136,7 @@ mod tests {
         assert_eq!(header(&reply, "Access-Control-Allow-Origin").as_deref(), Some("http://b.example"));
         assert_eq!(header(&reply, "Access-Control-Allow-Headers").as_deref(), Some("X-MS-META-a, content-type"));
         assert_eq!(header(&reply, "Access-Control-Max-Age").as_deref(), Some("60"));
-        assert_eq!(header(&reply, "Vary").as_deref(), Some("Origin"));
+        assert_eq!(header(&reply, "Vary"), None, "nobody keeps such an answer");
         let open = ask("http://c.example", "GET", "").expect("allowed");
         assert_eq!(header(&open, "Access-Control-Allow-Origin").as_deref(), Some("*"));
         let failed = Err(AzureCode::CorsPreflightFailure);

@@ -126,22 +126,15 @@ fn write<'r>(key: &'r EntityKey, verb: Verb, request: &Request<'r>) -> AzureResu
         (Verb::Delete, None) => return Err(AzureCode::MissingRequiredHeader.into()),
         (Verb::Delete, Some(condition)) => EntityOp::Delete(condition),
     };
-    let properties = if verb == Verb::Delete { Vec::new() } else { properties_beside(key, request)? };
+    // A body may have other keys: those of the URL count.
+    let properties = if verb == Verb::Delete {
+        Vec::new()
+    } else {
+        headers::check_json(request)?;
+        Payload::read(request.body)?.properties
+    };
     let (partition_key, row_key) = key.pair();
     Ok(EntityChange { op, partition_key: partition_key.into(), row_key: row_key.into(), properties })
-}
-
-/// The properties of a body whose keys, if it has some, are those of the URL.
-fn properties_beside<'r>(key: &EntityKey, request: &Request<'r>) -> AzureResult<Vec<(Cow<'r, str>, EdmValue<'r>)>> {
-    headers::check_json(request)?;
-    let payload = Payload::read(request.body)?;
-    if payload.partition_key.is_some_and(|other| other != key.partition_key) {
-        return Err(AzureCode::PartitionKeyPropertyCannotBeUpdated.into());
-    }
-    if payload.row_key.is_some_and(|other| other != key.row_key) {
-        return Err(AzureCode::RowKeyPropertyCannotBeUpdated.into());
-    }
-    Ok(payload.properties)
 }
 
 /// The answer after a change. `content` is the level at which a new entity is written back, if it is.

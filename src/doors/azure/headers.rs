@@ -60,6 +60,11 @@ impl Method {
     }
 }
 
+/// Whether caches keep answers to requests with this method.
+pub(super) fn is_cached(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
+}
+
 /// How much an answer says about itself (2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Level {
@@ -152,8 +157,9 @@ pub(super) fn check_json(request: &Request<'_>) -> AzureResult<()> {
 /// `InvalidHeaderValue`.
 pub(super) fn check(request: &Request<'_>) -> AzureResult<()> {
     let version = request.header("x-ms-version").is_none_or(is_version);
-    let data_version =
-        request.header("dataserviceversion").is_none_or(|value| ["1.0", "2.0", "3.0"].contains(&media_type_of(value)));
+    let data_version = request
+        .header("dataserviceversion")
+        .is_none_or(|value| ["1.0", "2.0", "3.0", "3"].contains(&media_type_of(value)));
     let id = request.header("x-ms-client-request-id").is_none_or(is_client_id);
     if version && data_version && id { Ok(()) } else { Err(AzureCode::InvalidHeaderValue.into()) }
 }

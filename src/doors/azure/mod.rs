@@ -25,7 +25,8 @@ mod url;
 mod xml;
 
 use super::{Access, Request, Response};
-use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp};
+use crate::azure::text::split;
+use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp, Setting};
 use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::modules::{self, Module};
@@ -128,12 +129,14 @@ async fn respond(
     Ok(Passed::Answered(stamp.respond(reply, request)))
 }
 
-/// The level of an error in JSON, or `None` for one in XML: about documents in XML, to browsers, and to those who want Atom.
+/// The level of an error in JSON, or `None` for one in XML: about documents in XML, to browsers, to those who want Atom, and about
+/// a whole batch, whatever it accepts. Our own client asks for JSON by `$format`.
 fn error_level(request: &Request<'_>, url: &Url<'_>, code: AzureCode) -> Option<Level> {
-    if url.query.get("comp").is_some() || request.method == "OPTIONS" || reply::is_about_format(code) {
-        return None;
-    }
-    Some(Level::accepted(request, &url.query).ok().flatten().unwrap_or_default())
+    let is_in_xml = url.query.get("comp").is_some()
+        || request.method == "OPTIONS"
+        || reply::is_about_format(code)
+        || route::is_batch(url) && url.query.get("$format").is_none();
+    (!is_in_xml).then(|| Level::accepted(request, &url.query).ok().flatten().unwrap_or_default())
 }
 
 /// A request in the door.
@@ -156,18 +159,12 @@ impl Door<'_> {
         if is_about_access && !modules::is_loaded(Module::Access) {
             return Some(Module::Access);
         }
-        // Only `$batch` begins so, however it is encoded; other requests find their operation once.
-        if !url.resource.starts_with(['$', '%']) || modules::is_loaded(Module::Batches) {
-            return None;
-        }
-        let operation = Method::of(request).and_then(|method| Operation::find(method, url));
-        operation.is_ok_and(|operation| operation == Operation::Batch).then_some(Module::Batches)
+        (route::is_batch(url) && !modules::is_loaded(Module::Batches)).then_some(Module::Batches)
     }
 
     /// Does what the request asks for.
     async fn serve(&self, access: Access<'_>) -> AzureResult<Reply> {
         let Self { url, request, .. } = self;
-        let origin = request.header("origin");
         if request.method == "OPTIONS" {
             // Browsers ask it without a signature. It tells nothing but the rules for their origin.
             return self.preflight().await;
@@ -178,10 +175,25 @@ impl Door<'_> {
             Err(error) if error.engine.is_some() => return Err(error),
             Err(error) => self.stamp.refuse(&error, error_level(request, url, error.code)),
         };
-        match origin {
-            Some(origin) => self.allow(origin, reply).await,
-            None => Ok(reply),
+        let origin = request.header("origin").unwrap_or_default();
+        if origin.is_empty() && !self.is_to_be_told().await? {
+            return Ok(reply);
         }
+        self.allow(origin, reply).await
+    }
+
+    /// Whether the answer tells caches of rules for other origins, although it is for none. Few accounts have rules. So the code for
+    /// them is loaded once there is one.
+    async fn is_to_be_told(&self) -> AzureResult<bool> {
+        if !headers::is_cached(self.request.method) {
+            return Ok(false);
+        }
+        let document = self.account.setting(Setting::Service).await?;
+        let has_rules = std::str::from_utf8(&document).is_ok_and(|document| split(document, "<CorsRule>").is_some());
+        if has_rules {
+            self.account.instance().load(Module::Access).await?;
+        }
+        Ok(has_rules)
     }
 
     /// Finds who sends the request.

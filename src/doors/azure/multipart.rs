@@ -15,8 +15,8 @@ const BOUNDARY: usize = 140;
 pub(super) enum Batch<'b> {
     /// One request, which must be a read.
     Read(Request<'b>),
-    /// A set of changes, each with its `Content-ID`.
-    Changes(Vec<(Option<&'b str>, Request<'b>)>),
+    /// A set of changes. It may be empty.
+    Changes(Vec<Request<'b>>),
 }
 
 impl<'b> Batch<'b> {
@@ -39,9 +39,9 @@ impl<'b> Batch<'b> {
         let mut changes = Vec::new();
         for part in split(content, boundary)? {
             let (headers, content) = head(part)?;
-            changes.push((value(&headers, "content-id"), request(value(&headers, "content-type")?, content)?));
+            changes.push(request(value(&headers, "content-type")?, content)?);
         }
-        (!changes.is_empty()).then_some(Self::Changes(changes))
+        Some(Self::Changes(changes))
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     fn read(content_type: &str, body: &str) -> Option<Vec<(String, String, String)>> {
         let requests = match Batch::read(content_type, body.as_bytes()).ok()? {
             Batch::Read(request) => vec![request],
-            Batch::Changes(changes) => changes.into_iter().map(|(_, request)| request).collect(),
+            Batch::Changes(changes) => changes,
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Some(requests.iter().map(|r| (r.method.to_owned(), r.url.to_owned(), text(r.body))).collect())
@@ -178,9 +178,8 @@ mod tests {
         let with_length = BY_SDK.replace("accept:", "Content-Length: 20\r\naccept:");
         assert_eq!(read(content_type, &with_length), same);
         assert_eq!(read(content_type, &format!("preamble\r\n{BY_SDK}epilogue")), same);
-        let ids = BY_SDK.replace("content-transfer", "Content-ID: 7\r\ncontent-transfer");
-        let Ok(Batch::Changes(changes)) = Batch::read(content_type, ids.as_bytes()) else { panic!("no changes") };
-        assert_eq!(changes[1].0, Some("7"));
+        let empty = "--batch_1\nContent-Type: multipart/mixed; boundary=c\n\n--c--\n--batch_1--";
+        assert_eq!(read(content_type, empty), Some(Vec::new()));
         let query = "--b\nContent-Type: application/http\n\nGET /T() HTTP/1.1\nAccept: application/json\n\n--b--";
         assert!(matches!(Batch::read("multipart/mixed;boundary=b", query.as_bytes()), Ok(Batch::Read(_))));
     }
@@ -204,7 +203,6 @@ mod tests {
             (content_type, BY_SDK.replace("POST ", "POST")),
             (content_type, BY_SDK.replace("multipart/mixed; boundary=changeset_2", "multipart/mixed")),
             (content_type, BY_SDK.replace("--batch_1\r\n", &["--batch_1\r\n", BY_SDK].concat())),
-            (content_type, "--batch_1\nContent-Type: multipart/mixed; boundary=c\n\n--c--\n--batch_1--".to_owned()),
         ] {
             assert_eq!(read(content_type, &body), None, "{content_type}: {body}");
         }

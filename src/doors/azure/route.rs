@@ -37,6 +37,11 @@ impl EntityKey {
     }
 }
 
+/// Whether a URL is that of batches, however it is encoded.
+pub(super) fn is_batch(url: &Url<'_>) -> bool {
+    url.resource.starts_with(['$', '%']) && matches!(Resource::find(url.resource), Ok(Resource::Batch))
+}
+
 /// How an entity is written that the URL names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -112,7 +117,7 @@ impl Operation {
             (Method::Merge, Resource::Entity(table, key)) => Self::WriteEntity(table, key, Verb::Merge),
             (Method::Delete, Resource::Entity(table, key)) => Self::WriteEntity(table, key, Verb::Delete),
             (Method::Post, Resource::Batch) => Self::Batch,
-            (_, Resource::Account) => return Err(AzureCode::InvalidQueryParameterValue.into()),
+            (Method::Get, Resource::Account) => return Err(AzureCode::InvalidQueryParameterValue.into()),
             _ => return Err(AzureCode::MethodNotAllowed.into()),
         })
     }

@@ -173,7 +173,7 @@ pub(super) fn wrong() -> crate::azure::AzureError {
     AzureCode::InvalidXmlDocument.into()
 }
 
-/// Writes an element with a text.
+/// Writes an element with a text. Attributes may follow its name.
 pub(super) fn element(name: &str, text: &str, out: &mut String) {
     out.extend(["<", name, ">"]);
     for letter in text.chars() {
@@ -187,16 +187,16 @@ pub(super) fn element(name: &str, text: &str, out: &mut String) {
             _ => out.push(letter),
         }
     }
-    out.extend(["</", name, ">"]);
+    out.extend(["</", name.split(' ').next().unwrap_or_default(), ">"]);
 }
 
 /// The body for an error.
 pub(super) fn error(code: AzureCode, message: &str) -> String {
     let mut out = String::from(DECLARATION);
-    out.push_str("<Error>");
-    element("Code", code.as_str(), &mut out);
-    element("Message", message, &mut out);
-    out.push_str("</Error>");
+    out.push_str("<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">");
+    element("m:code", code.as_str(), &mut out);
+    element("m:message xml:lang=\"en-US\"", message, &mut out);
+    out.push_str("</m:error>");
     out
 }
 
