@@ -25,6 +25,15 @@ test("R3: what is left empty is the end of the range, on the side that is being 
   assert.throws(() => parseEnd(SCHEMA, ["SEA", "noon"], "start", "FORWARD"), /start of the range, column at/);
 });
 
+test("R3, W1: a key column that is typed behind one that is not limits nothing, so it is refused by name", () => {
+  assert.throws(() => parseEnd(SCHEMA, ["", "5"], "start", "FORWARD"), /^Error: The start of the range gives at, but not station\. Rows sort by station first/);
+  assert.throws(() => parseEnd(SCHEMA, ["", "5"], "end", "BACKWARD"), /end of the range gives at, but not station/);
+  const three: readonly KeyColumn[] = [...SCHEMA, { name: "n", type: "INTEGER" }];
+  assert.throws(() => parseEnd(three, ["SEA", "", "1"], "start", "FORWARD"), /gives n, but not at/);
+  assert.throws(() => parseEnd(SCHEMA, ["SEA", "5", "1"], "start", "FORWARD"), /has 3 values, and the key 2 columns/);
+  assert.deepEqual(parseEnd(SCHEMA, ['""', ""], "start", "FORWARD"), { station: "", at: INF_MIN }, "an empty text that is typed is a key");
+});
+
 test("keys are shown in one line", () => {
   assert.equal(keyText({ station: "SEA", at: 1n }), "SEA · 1");
   assert.equal(keyText({ station: "" }), "“”");

@@ -52,6 +52,16 @@ export function keyText(key: Readonly<Record<string, Value>>): string {
   return Object.values(key).map((value) => (value === "" ? "“”" : shortText(value, 40))).join(" · ");
 }
 
+/** Nothing after an open column limits a range: the rows sort by that column first. */
+function refuseGaps(schema: readonly KeyColumn[], typed: readonly string[], side: "start" | "end"): void {
+  const gap = schema.findIndex((_, at) => (typed[at] ?? "") === "");
+  const after = gap < 0 ? -1 : typed.findIndex((text, at) => at > gap && text !== "");
+  const [open, limit] = [schema[gap]?.name, schema[after]?.name];
+  if (open !== undefined && limit !== undefined) {
+    throw new Error(`The ${side} of the range gives ${limit}, but not ${open}. Rows sort by ${open} first: type ${open} too, or leave ${limit} empty.`);
+  }
+}
+
 /**
  * One end of a range from what was typed, a text per key column; `undefined` when nothing was typed at all.
  *
@@ -60,6 +70,8 @@ export function keyText(key: Readonly<Record<string, Value>>): string {
  */
 export function parseEnd(schema: readonly KeyColumn[], typed: readonly string[], side: "start" | "end", direction: Direction): RangeKey | undefined {
   if (typed.every((text) => text === "")) return undefined;
+  if (typed.length > schema.length) throw new Error(`The ${side} of the range has ${typed.length} values, and the key ${schema.length} columns.`);
+  refuseGaps(schema, typed, side);
   const open = (side === "start") === (direction === "FORWARD") ? INF_MIN : INF_MAX;
   const key: Record<string, Exclude<RangeKey[string], undefined>> = {};
   schema.forEach(({ name, type }, at) => {
