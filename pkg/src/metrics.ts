@@ -18,7 +18,10 @@ export interface LevelMetrics {
 export interface TreeMetrics {
   /** The engine's number of the table. */
   readonly tree: number;
-  /** The table's name; `null` for the store's own trees: 0 is the catalogue, 4294967295 the capacity meter. */
+  /**
+   * The table's name; `null` for the store's own trees. 0 is the catalogue, 4294967295 the capacity meter, 4294967294 has the
+   * answers to other tabs, 4294967293 the settings of Azure accounts. All others have the records of streams.
+   */
   readonly tableName: string | null;
   /** Its levels with data. */
   readonly levels: readonly LevelMetrics[];

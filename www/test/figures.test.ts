@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Metrics } from "tabstore";
 
 import { bookedFlights, uuidOf } from "../build/booked-flights.ts";
-import { amplification, segmentSums, type WritesAt, writesInLastSecond } from "../src/lib/figures.ts";
+import { amplification, segmentSums, treeName, type WritesAt, writesInLastSecond } from "../src/lib/figures.ts";
 
 const readings = (...list: readonly (readonly [number, number])[]): WritesAt[] => list.map(([at, writes]) => ({ at, writes, epoch: 1 }));
 
@@ -20,6 +20,13 @@ test("the writes of the last second are those, whatever lies between the reading
   assert.equal(writesInLastSecond(readings([0, 0], [700, 700], [1400, 1400], [2100, 2100])), 1000);
   // A quarter of the bytes was written before the window began, and is not in it.
   assert.equal(writesInLastSecond(readings([0, 0], [400, 400], [1100, 400])), 300);
+});
+
+test("I5, W1: each of the store's own trees has a name of its own, and streams are told apart", () => {
+  const names = [0, 8, 9, 4294967293, 4294967294, 4294967295].map((tree) => treeName({ tree, tableName: null }).name);
+  assert.equal(new Set(names).size, names.length, names.join(", "));
+  assert.deepEqual([names[0], names[1], names[5]], ["catalogue", "records of a stream, tree 8", "capacity meter"]);
+  assert.deepEqual(treeName({ tree: 3, tableName: "events" }), { name: "events", isTable: true });
 });
 
 test("an engine that has taken over counts from the beginning: its writes are not compared with those of the one before", () => {

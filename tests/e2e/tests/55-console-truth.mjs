@@ -50,3 +50,17 @@ test("R3, W1: a range of which only a later key column is typed is refused by na
   await press(page, "Apply range");
   await firstKey(page, "IBM");
 }, { needs: ["locators"] });
+
+test("I5, W1: each tree of the engine is called what it is", async (t) => {
+  const { page, other } = await withProgram(t, "trees");
+  await other.evaluate(async () => {
+    await db.createTable({ tableName: "events", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true, expirationHours: 24 } });
+    for (let id = 0; id < 20; id++) await db.putRow({ tableName: "events", primaryKey: { id }, attributes: { n: id } });
+    await db.flush();
+  });
+  const trees = page.locator(".engine .tree h4");
+  await trees.getByText("events", { exact: true }).waitFor();
+  const names = await trees.allInnerTexts();
+  assert.deepEqual(new Set(names).size, names.length, names.join(", "));
+  for (const name of [/^catalogue$/, /^capacity meter$/, /^answers to other tabs$/, /^records of a stream, tree \d+$/]) assert.ok(names.some((one) => name.test(one)), `${name} is among ${names.join(", ")}`);
+}, { needs: ["locators"] });

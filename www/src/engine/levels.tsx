@@ -2,7 +2,7 @@
 
 import type { LevelMetrics, Metrics, TreeMetrics } from "tabstore";
 
-import { segmentSums } from "../lib/figures.ts";
+import { segmentSums, treeName } from "../lib/figures.ts";
 import { bytes, count, counted } from "../lib/format.ts";
 import { Count, Fact, Group, Size } from "./parts.tsx";
 
@@ -18,9 +18,10 @@ function Level({ level, widest }: { readonly level: LevelMetrics; readonly wides
 }
 
 function Tree({ tree, widest }: { readonly tree: TreeMetrics; readonly widest: number }) {
+  const { name, isTable } = treeName(tree);
   return (
     <div class="tree">
-      <h4>{tree.tableName ?? <span class="faint">{tree.tree === 0 ? "catalogue" : "capacity meter"}</span>}</h4>
+      <h4>{isTable ? name : <span class="faint">{name}</span>}</h4>
       <ol class="levels">{tree.levels.map((level) => <Level key={level.level} level={level} widest={widest} />)}</ol>
     </div>
   );

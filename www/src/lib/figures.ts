@@ -1,6 +1,6 @@
 /** Figures of the engine that follow from others: plain functions of the result of `metrics`. */
 
-import type { Metrics } from "tabstore";
+import type { Metrics, TreeMetrics } from "tabstore";
 
 /** How many writes there had been at an instant, milliseconds. */
 export interface WritesAt {
@@ -44,6 +44,16 @@ export function segmentSums({ trees, segments }: Pick<Metrics, "trees" | "segmen
   const levels = trees.flatMap((tree) => tree.levels);
   const bytes = levels.reduce((sum, level) => sum + level.bytes, 0);
   return { count: levels.reduce((sum, level) => sum + level.segments, 0), bytes, rest: segments.bytes - bytes };
+}
+
+/** The store's own trees. Those that have no name and no place here hold the records of streams. */
+const OWN_TREES: ReadonlyMap<number, string> = new Map([
+  [0, "catalogue"], [4_294_967_295, "capacity meter"], [4_294_967_294, "answers to other tabs"], [4_294_967_293, "settings of Azure accounts"],
+]);
+
+/** What a tree is called, and whether that is the name of a table. Several streams, or what is left of them, are told apart by number. */
+export function treeName({ tree, tableName }: Pick<TreeMetrics, "tree" | "tableName">): { readonly name: string; readonly isTable: boolean } {
+  return tableName === null ? { name: OWN_TREES.get(tree) ?? `records of a stream, tree ${tree}`, isTable: false } : { name: tableName, isTable: true };
 }
 
 /** Bytes written into segments for each byte that came out of memory or was loaded, or why that says nothing yet. */
