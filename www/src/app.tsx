@@ -15,7 +15,7 @@ import { LessonDialog } from "./lessons/lesson-dialog.tsx";
 import { healthChanged, leaveToTables } from "./state/health.ts";
 import { onLook } from "./state/look.ts";
 import { route } from "./state/route.ts";
-import { closeInstance, newKinds, openInstance, session } from "./state/session.ts";
+import { closeInstance, isAskedFor, openInstance, session, wantedAt } from "./state/session.ts";
 import { readAgain, refreshTables, tables } from "./state/tables.ts";
 import { leadMoved } from "./state/tabs.ts";
 import { TableList } from "./tables/table-list.tsx";
@@ -34,8 +34,9 @@ function followAddress(): void {
   }
   const wanted = current.state === "none" ? undefined : current.wanted;
   // A clock that moves is the same clock: only having one or not asks for another engine.
-  const same = wanted !== undefined && wanted.name === instance && wanted.storage === storage && (wanted.clock === undefined) === (clock === undefined);
-  if (!same) void openInstance({ name: instance, storage, clock, kind: newKinds.get(instance) });
+  const again = current.state === "refused" && isAskedFor(instance);
+  const same = !again && wanted !== undefined && wanted.name === instance && wanted.storage === storage && (wanted.clock === undefined) === (clock === undefined);
+  if (!same) void openInstance(wantedAt({ name: instance, storage, clock }));
 }
 
 /** Reads again when something may have changed elsewhere: another tab leads, or the instance has told of its health. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { TableDescription } from "tabstore";
 
-import { bytes, counted, elapsed, instant, period, share, timeToLive } from "../src/lib/format.ts";
+import { bytes, counted, elapsed, instant, period, sentence, share, timeToLive } from "../src/lib/format.ts";
 import { formatRoute, parseRoute, type Route } from "../src/lib/route.ts";
 import { changedOptions, DEFAULT_OPTIONS, optionErrors, optionTexts, toOptions } from "../src/lib/table-options.ts";
 
@@ -15,6 +15,7 @@ test("numbers, sizes and times", () => {
   assert.equal(instant(1466676354000), "2016-06-23 10:05:54.000");
   assert.deepEqual([86_400, 9000, 1_000_000_000].map(period), ["1 day", "2 h 30 min", "31 years 259 days"]);
   assert.equal(timeToLive(-1), "never expires");
+  assert.deepEqual(["the site's data was cleared", "Condition check failed.", "Really?"].map(sentence), ["the site's data was cleared.", "Condition check failed.", "Really?"]);
   assert.deepEqual([share(1, 3), share(0, 5), share(0, 0)], ["33.3 %", "0 %", "–"]);
 });
 

@@ -34,6 +34,87 @@ const instances = (page) => page.evaluate(async () => {
   return (await listInstances()).map(({ name }) => name);
 });
 
+for (const kinds of ["indexeddb,file_systems", "all"]) {
+  test(`W1: when the site's data is cleared, the console says that the instance is gone, and makes no empty one in its place (${kinds})`, async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const page = await openConsole(t, context, server);
+    await openInstance(page, "cleared");
+    await importSet(page, "stocks.csv");
+    await engine.clear(context, page, server, kinds);
+    const alert = page.getByRole("alert");
+    await alert.getByText("“cleared” can no longer be used here").waitFor();
+    await alert.getByText(/no longer in this browser/).waitFor();
+    const said = await alert.innerText();
+    assert.match(said, /the site's data was cleared\. [A-Z]/, "sentences end");
+    assert.doesNotMatch(said, /is stored/);
+    await shoot(page, `80-cleared-${kinds}`);
+    await press(page, "Open it again");
+    // Of what a page needs for another engine, the browser may have cleared something too.
+    const missing = page.getByText("There is no instance called “cleared”");
+    const reload = page.getByRole("button", { name: "Reload the page" });
+    await missing.or(reload).waitFor();
+    if (await reload.isVisible()) await reload.click();
+    await missing.waitFor();
+    await page.reload();
+    await missing.waitFor();
+    assert.deepEqual(await instances(page), []);
+  }, { needs: ["locators", "clear"] });
+}
+
+test("W1: an address that names no instance makes none; a person may do so", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server, "#/typo-1/stocks");
+  await page.getByRole("alert").getByText("There is no instance called “typo-1”").waitFor();
+  assert.deepEqual(await instances(page), []);
+  await shoot(page, "81-no-instance");
+  // Nor does a second address, or one with a clock.
+  await page.evaluate(() => { location.hash = "#/typo-2?clock=5"; });
+  await page.getByRole("alert").getByText("There is no instance called “typo-2”").waitFor();
+  assert.deepEqual(await instances(page), []);
+  await press(page, "Create it");
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+  assert.deepEqual(await instances(page), ["typo-2"]);
+  await page.reload();
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+  // What the form has made once, an address does not make again.
+  await press(page, "Close instance");
+  await press(page, "Delete typo-2");
+  await press(page, "Delete instance");
+  await page.getByText("None yet.").waitFor();
+  await openInstance(page, "typo-3");
+  await press(page, "Close instance");
+  await press(page, "Delete typo-3");
+  await press(page, "Delete instance");
+  await page.getByText("None yet.").waitFor();
+  for (const name of ["typo-3", "typo-2"]) {
+    await page.evaluate((name) => { location.hash = `#/${name}`; }, name);
+    await page.getByText(`There is no instance called “${name}”`).waitFor();
+  }
+  assert.deepEqual(await instances(page), []);
+}, { needs: ["locators"] });
+
+test("W1: where ten instances are there, the console says that one has to go before another comes", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await page.evaluate(async () => {
+    const { createInstance } = await import("/package/pkg/index.js");
+    for (let i = 0; i < 10; i++) await createInstance(`full-${i}`);
+  });
+  await page.getByRole("textbox", { name: "Name" }).fill("eleventh");
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  const alert = page.getByRole("alert");
+  await alert.getByText("OTSQuotaExhausted").waitFor();
+  await alert.getByText(/Delete one that you do not need/).waitFor();
+  await press(page, "Delete full-3");
+  await press(page, "Delete instance");
+  await page.getByRole("button", { name: "Delete full-3" }).waitFor({ state: "detached" });
+  await press(page, "Try again");
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+}, { needs: ["locators"] });
+
 test("R3, W1: a range of which only a later key column is typed is refused by name, not ignored", async (t) => {
   const server = await serveConsole(t);
   const context = await startBrowser(t, { viewport: VIEWPORT });

@@ -102,6 +102,7 @@ test("W1: in three tabs the console works alike, and shows what another tab has 
   await table(one, "stocks").waitFor({ state: "detached" });
   await look(two);
   await two.getByRole("heading", { name: "There is no table called stocks" }).waitFor();
+  await two.getByText(/^It was deleted/).waitFor();
 }, { seconds: 90, needs: ["locators"] });
 
 test("W1: when the leading tab closes, another one says that it leads now, and all go on", async (t) => {
@@ -142,7 +143,10 @@ test("W1: a leading tab that does not answer is replaced, and both tabs show it"
 test("W1, V10: tabs share an injected clock: one moves it, the others show it, and a reload finds it", async (t) => {
   const server = await serveConsole(t);
   const context = await startBrowser(t, { viewport: VIEWPORT });
-  const [one, two] = [await openConsole(t, context, server, "#/time?clock=1000000"), await openConsole(t, context, server, "#/time?clock=1000000")];
+  const one = await openConsole(t, context, server, "#/time?clock=1000000");
+  await one.getByRole("button", { name: "Create it" }).click();
+  await part(one, "leads");
+  const two = await openConsole(t, context, server, "#/time?clock=1000000");
   for (const page of [one, two]) await page.getByRole("button", { name: "+1 h" }).waitFor();
   await two.getByRole("button", { name: "+1 h" }).click();
   for (const page of [one, two]) await page.waitForURL(/clock=4600000/);
@@ -154,7 +158,8 @@ test("W1, V10: tabs share an injected clock: one moves it, the others show it, a
   await follower.getByRole("button", { name: "+1 h" }).click();
   for (const page of [one, two]) await page.waitForURL(/clock=8200000/);
   // The device's clock is another matter.
-  const plain = await openConsole(t, context, server, "#/plain");
+  const plain = await openConsole(t, context, server);
+  await openInstance(plain, "plain");
   await part(plain, "leads");
   const other = await openConsole(t, context, server, "#/plain?clock=5");
   await other.getByText("“plain” could not be opened").waitFor();

@@ -1,13 +1,18 @@
 /** The plain truth about the instance: another tab keeps it to itself, this browser cannot keep it, it was lost, it is gone when closed, it failed, it has a problem. */
 
-import { useState } from "preact/hooks";
-import type { TabStoreError } from "tabstore";
+import { useEffect, useState } from "preact/hooks";
+import { describeInstance, type TabStoreError } from "tabstore";
 
+import { sentence } from "../lib/format.ts";
+import { asError } from "../state/calls.ts";
 import { navigate, route } from "../state/route.ts";
 import { openInstance, session, type Wanted } from "../state/session.ts";
 import { Banner } from "../ui/notice.tsx";
 import { BeginAnew } from "./begin-anew.tsx";
 import { Troubles } from "./troubles.tsx";
+
+/** How often to look whether the data of a failed instance is there. */
+const LOOK_MS = 1000;
 
 function Lost({ wanted }: { readonly wanted: Wanted }) {
   const [asking, setAsking] = useState(false);
@@ -28,9 +33,21 @@ function AllInstances() {
   return <button type="button" class="button" onClick={() => navigate({})}>All instances</button>;
 }
 
+/** An address may be mistyped, or older than the deletion of what it names. */
+function Missing({ wanted }: { readonly wanted: Wanted }) {
+  return (
+    <Banner tone="warning" title={`There is no instance called “${wanted.name}”`} actions={<>
+      <button type="button" class="button" onClick={() => void openInstance({ ...wanted, create: true })}>Create it</button><AllInstances />
+    </>}>
+      This browser has none at this address, and nothing was created. If it was here before, it was deleted, or the site's data was cleared.
+    </Banner>
+  );
+}
+
 function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
   const back = <AllInstances />;
   if (error.code === "DataLost") return <Lost wanted={wanted} />;
+  if (error.code === "OTSObjectNotExist") return <Missing wanted={wanted} />;
   if (error.code === "Busy") {
     return (
       <Banner tone="warning" title={`Another tab has “${wanted.name}” open`} actions={back}>
@@ -48,11 +65,45 @@ function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: T
       </Banner>
     );
   }
+  // A page whose site's data was cleared has lost its locks too: it cannot start an engine any more, and a fresh page can.
+  const again = error.code === "Closed"
+    ? <button type="button" class="button" onClick={() => location.reload()}>Reload the page</button>
+    : <button type="button" class="button" onClick={() => void openInstance(wanted)}>Try again</button>;
   return (
-    <Banner tone="error" title={`“${wanted.name}” could not be opened`} actions={<>
-      <button type="button" class="button" onClick={() => void openInstance(wanted)}>Try again</button>{back}
+    <Banner tone="error" title={`“${wanted.name}” could not be opened`} actions={<>{again}{back}</>}>
+      <code>{error.code}</code> {sentence(error.message)}
+      {error.code === "OTSQuotaExhausted" && " Delete one that you do not need, then try again. Those of lessons and examples count too."}
+    </Banner>
+  );
+}
+
+/** What is known of the data of an instance that has failed: it is looked for, because only that tells whether it is there. */
+function useWhatIsLeft({ name, storage }: Wanted): string | undefined {
+  const [left, setLeft] = useState<string>();
+  useEffect(() => {
+    if (storage === "memory") {
+      setLeft("It was in memory only: its tables are gone.");
+      return undefined;
+    }
+    const look = () => void describeInstance(name).then(
+      () => setLeft(undefined),
+      (error: unknown) => setLeft(asError(error).code === "OTSObjectNotExist" ? "Its tables are no longer in this browser. If there is a copy elsewhere, import it into a new instance." : undefined),
+    );
+    look();
+    // While it is being deleted it may still be listed.
+    const timer = setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [name, storage]);
+  return left;
+}
+
+function Failed({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
+  const left = useWhatIsLeft(wanted);
+  return (
+    <Banner tone="error" title={`“${wanted.name}” can no longer be used here`} actions={<>
+      <button type="button" class="button" onClick={() => void openInstance(wanted)}>Open it again</button><AllInstances />
     </>}>
-      <code>{error.code}</code> {error.message}
+      <code>{error.code}</code> {sentence(error.message)} {left}
     </Banner>
   );
 }
@@ -68,13 +119,7 @@ export function SessionBanners() {
     case "refused":
       return <Refused wanted={current.wanted} error={current.error} />;
     case "failed":
-      return (
-        <Banner tone="error" title={`“${current.wanted.name}” can no longer be used here`} actions={
-          <button type="button" class="button" onClick={() => void openInstance(current.wanted)}>Open it again</button>
-        }>
-          <code>{current.error.code}</code> {current.error.message} Everything that was acknowledged is stored.
-        </Banner>
-      );
+      return <Failed wanted={current.wanted} error={current.error} />;
     case "open":
       return (
         <>

@@ -6,7 +6,7 @@ import type { InstanceKind } from "tabstore";
 import { instant } from "../lib/format.ts";
 import { parseInstant } from "../lib/values.ts";
 import { navigate } from "../state/route.ts";
-import { newKinds } from "../state/session.ts";
+import { mayCreate } from "../state/session.ts";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
 
 /** The form of a name [I2]. */
@@ -34,7 +34,7 @@ export function OpenForm() {
   const submit = () => {
     setTried(true);
     if (nameError !== undefined || clockError !== undefined) return;
-    newKinds.set(name, kind);
+    mayCreate(name, kind);
     navigate({ instance: name, storage: storage === "memory" ? "memory" : undefined, clock: now });
   };
   return (

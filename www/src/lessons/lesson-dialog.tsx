@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { instant } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
 import { navigate, showTable } from "../state/route.ts";
-import { database, session } from "../state/session.ts";
+import { database, mayCreate, session } from "../state/session.ts";
 import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -23,12 +23,14 @@ function fits(lesson: Lesson): boolean {
 /** Opens an instance for the lesson where the one that is open will not do. */
 async function prepare(lesson: Lesson): Promise<void> {
   if (fits(lesson)) return;
+  mayCreate(lesson.instance);
   navigate({ instance: lesson.instance, clock: lesson.clock });
+  const left = session.value;
   await new Promise<void>((resolve, reject) => {
     const stop = effect(() => {
       const current = session.value;
       // The address is followed a moment later: until then the session is still the one that was left.
-      if (current.state === "none" || current.wanted.name !== lesson.instance || !fits(lesson) && current.state !== "refused") return;
+      if (current === left || current.state === "none" || current.wanted.name !== lesson.instance || !fits(lesson) && current.state !== "refused") return;
       // An effect runs before it has given its way out.
       queueMicrotask(() => stop());
       if (current.state === "refused") reject(current.error);

@@ -13,6 +13,11 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
+/** The text of an error as a sentence, behind which another one can stand. Its first letter stays: it may be that of a name. */
+export function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** Bytes in the largest unit that leaves a number of at least one: `1.4 MB`. */
 export function bytes(value: number): string {
   let unit = 0;

@@ -11,6 +11,8 @@ import { watchPart } from "./tabs.ts";
 export interface Wanted {
   readonly name: string;
   readonly storage: "indexeddb" | "memory";
+  /** Creates it if there is none. Only a person asks for that: an address does not, because it may be mistyped or old. */
+  readonly create?: boolean | undefined;
   /** The kind of a new instance. */
   readonly kind?: InstanceKind | undefined;
   /** An injected clock, milliseconds since 1970. */
@@ -26,13 +28,30 @@ export type Session =
   | { readonly state: "refused"; readonly wanted: Wanted; readonly error: TabStoreError }
   | { readonly state: "open"; readonly wanted: Wanted; readonly db: Database }
   /** The engine or its storage failed while the instance was open. */
-  | { readonly state: "failed"; readonly wanted: Wanted; readonly error: TabStoreError };
+  | { readonly state: "failed"; readonly wanted: Wanted; readonly db: Database; readonly error: TabStoreError };
 
 /** The current state. */
 export const session = signal<Session>({ state: "none" });
 
-/** Kinds chosen for instances about to be created: the address does not carry them, because an instance keeps its kind. */
-export const newKinds = new Map<string, InstanceKind>();
+/** The instances that a person has asked for, by name, each with the kind that was chosen for it. */
+const asked = new Map<string, InstanceKind | undefined>();
+
+/** A person wants this instance: the next opening of that name may create it. The address carries neither that nor the kind. */
+export function mayCreate(name: string, kind?: InstanceKind): void {
+  asked.set(name, kind);
+}
+
+/** Whether a person has asked for it, and it has not been opened since. */
+export function isAskedFor(name: string): boolean {
+  return asked.has(name);
+}
+
+/** The instance that an address names, with what a person has asked for. That counts once; an instance in memory is new each time. */
+export function wantedAt({ name, storage, clock }: Pick<Wanted, "name" | "storage" | "clock">): Wanted {
+  const wanted = { name, storage, clock, create: storage === "memory" || asked.has(name), kind: asked.get(name) };
+  if (storage !== "memory") asked.delete(name);
+  return wanted;
+}
 
 /** How often to look whether another tab has let go. */
 const RETRY_MS = 1500;
@@ -49,10 +68,10 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  * Opens an instance. Another tab may have it open with other options, or has moved its clock since; then the engine refuses
  * ours, and this tab shares it as it is.
  */
-async function attempt({ name, storage, kind, clock, lost }: Wanted): Promise<Database> {
+async function attempt({ name, storage, create, kind, clock, lost }: Wanted): Promise<Database> {
   const own = { storage, integers: "bigint", ...(kind === undefined ? {} : { kind }) } as const;
   try {
-    return await open(name, { ...own, ...DEMO, ...(clock === undefined ? {} : { clock: { now: clock } }), ...(lost === undefined ? {} : { lost }) });
+    return await open(name, { ...own, ...DEMO, create: create === true || lost === "recreate", ...(clock === undefined ? {} : { clock: { now: clock } }), ...(lost === undefined ? {} : { lost }) });
   } catch (refusal) {
     if (asError(refusal).code !== "OTSParameterInvalid") throw refusal;
     const db = await open(name, { ...own, create: false }).catch(() => { throw refusal; });
@@ -68,13 +87,15 @@ async function attempt({ name, storage, kind, clock, lost }: Wanted): Promise<Da
   }
 }
 
-function take(db: Database, wanted: Wanted): void {
+function take(db: Database, opened: Wanted): void {
+  // It is there now. If it is gone one day, nobody has asked for another one.
+  const wanted: Wanted = { ...opened, create: opened.storage === "memory", lost: undefined };
   forgetTroubles();
   watchPart(db);
   db.addEventListener("health", ({ healthy, error }) => {
     if (session.value.state !== "open" || session.value.db !== db) return;
     if (healthy) hear(error);
-    else session.value = { state: "failed", wanted, error: error ?? asError(new Error("The engine stopped without saying why.")) };
+    else session.value = { state: "failed", wanted, db, error: error ?? asError(new Error("The engine stopped without saying why.")) };
   });
   session.value = { state: "open", wanted, db };
 }
@@ -109,7 +130,8 @@ export async function closeInstance(): Promise<void> {
   generation += 1;
   const before = session.value;
   session.value = { state: "none" };
-  if (before.state === "open") await before.db.close().catch(() => {});
+  // One that has failed is closed too: else the next opening would join the engine that has ended.
+  if (before.state === "open" || before.state === "failed") await before.db.close().catch(() => {});
 }
 
 /** The open database; throws when there is none, which a component that shows one never meets. */

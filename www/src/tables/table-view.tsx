@@ -52,6 +52,8 @@ function Nothing() {
   const empty = tables.value?.length === 0;
   const accounts = useAccounts(empty);
   if (tables.value === undefined) return null;
+  const hint = empty ? "Create a table, run a lesson, or import one of the data sets to have something to look at."
+    : missing !== undefined ? "It was deleted, or its name is written in another way: upper and lower case differ." : "Its rows are shown here.";
   const title = missing !== undefined ? `There is no table called ${missing}` : !empty ? "Choose a table" : accounts.length > 0 ? "Only Azure tables" : "An empty instance";
   return (
     <div class="nothing">
@@ -60,7 +62,7 @@ function Nothing() {
         <p>This instance has Azure tables, by account:</p>
         <div class="row">{accounts.map((name) => <button key={name} type="button" class="button" onClick={() => showEntities(name)}>{name}</button>)}</div>
       </>}
-      <p>{empty ? "Create a table, run a lesson, or import one of the data sets to have something to look at." : "Its rows are shown here."}</p>
+      <p>{hint}</p>
       {empty && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
       {importing && <ImportDialog onClose={() => setImporting(false)} />}
     </div>

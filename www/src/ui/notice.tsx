@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { sentence } from "../lib/format.ts";
 import { adviceFor } from "../lib/health.ts";
 import { asError } from "../state/calls.ts";
 import { Icon } from "./icon.tsx";
@@ -31,5 +32,5 @@ export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const { code, message } = asError(error);
   const advice = adviceFor(code);
-  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {message}{advice !== undefined && ` ${advice}`}</p>;
+  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {advice === undefined ? message : `${sentence(message)} ${advice}`}</p>;
 }
