@@ -132,6 +132,27 @@ test("R3, W1: a range of which only a later key column is typed is refused by na
   await firstKey(page, "IBM");
 }, { needs: ["locators"] });
 
+test("W1: a file with 1,000 columns is planned some columns at a time, and imported whole", async (t) => {
+  const { page, other } = await withProgram(t, "wide-file");
+  const names = Array.from({ length: 1000 }, (_, i) => `c${i}`);
+  const lines = Array.from({ length: 3 }, (_, row) => [row, ...names.map((_, i) => row * 1000 + i)].join());
+  await page.getByRole("main").getByRole("button", { name: "Import data" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.locator("input[type=file]").setInputFiles({ name: "wide.csv", mimeType: "", buffer: Buffer.from([["id", ...names].join(), ...lines].join("\n")) });
+  await dialog.getByText("Columns 1 to 100 of 1,001: id … c98").waitFor();
+  assert.equal(await dialog.locator(".plan thead th").count(), 100);
+  await dialog.getByRole("button", { name: "Last columns" }).click();
+  await dialog.getByText("Columns 1,001 to 1,001 of 1,001").waitFor();
+  await dialog.getByRole("checkbox", { name: "c999", exact: true }).uncheck();
+  await dialog.getByRole("button", { name: /^Create table and import/ }).click();
+  await page.getByText("Imported", { exact: true }).waitFor();
+  const read = await other.evaluate(async () => {
+    const { row } = await db.getRow({ tableName: "wide", primaryKey: { id: 2 } });
+    return [row.columnNames.length, row.get("c0"), row.get("c998"), row.get("c999")];
+  });
+  assert.deepEqual(read, [999, 2000, 2998, undefined]);
+}, { needs: ["locators"] });
+
 test("I5, W1: each tree of the engine is called what it is", async (t) => {
   const { page, other } = await withProgram(t, "trees");
   await other.evaluate(async () => {

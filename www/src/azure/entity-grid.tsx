@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 
 import { moveFocus, useRowFocus } from "../browse/row-focus.ts";
 import type { EdmType, Entity } from "../lib/entities.ts";
+import { useColumns } from "../ui/column-pager.tsx";
 import { isNumber, PropertyText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -13,21 +14,24 @@ interface EntityGridProps {
   readonly onOpen: (entity: Entity) => void;
 }
 
-/** The properties of all entities together, with the types that occur in each. */
-function columnsOf(entities: readonly Entity[]) {
+/** The properties of all entities together, with the types that occur in each, by name. */
+function typesOf(entities: readonly Entity[]): ReadonlyMap<string, ReadonlySet<EdmType>> {
   const columns = new Map<string, Set<EdmType>>();
   for (const { name, type } of entities.flatMap(({ properties }) => properties)) columns.set(name, (columns.get(name) ?? new Set()).add(type));
-  return [...columns].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, types]) => ({ name, types: [...types], numeric: [...types].every(isNumber) }));
+  return columns;
 }
 
 const Key = ({ text }: { readonly text: string }) => (text === "" ? <span class="none">empty</span> : <span class="value string">{text}</span>);
 
 /** The grid. An entity opens by its first cell, which is a button, or by a click anywhere in its row. */
 export function EntityGrid({ table, entities, onOpen }: EntityGridProps) {
-  const columns = useMemo(() => columnsOf(entities), [entities]);
+  const types = useMemo(() => typesOf(entities), [entities]);
+  const { names, pager } = useColumns([...types.keys()].sort(), entities.length);
+  const columns = names.map((name) => ({ name, types: [...(types.get(name) ?? [])] })).map((one) => ({ ...one, numeric: one.types.every(isNumber) }));
   const { body, focused } = useRowFocus(entities);
   const timed = entities.some(({ timestamp }) => timestamp !== undefined);
-  return (
+  return <>
+    {pager}
     <div class="grid-scroll" tabIndex={-1}>
       <table class="grid" onKeyDown={moveFocus}>
         <caption class="visually-hidden">Entities of {table}. Arrow keys move between them, Enter opens one.</caption>
@@ -58,5 +62,5 @@ export function EntityGrid({ table, entities, onOpen }: EntityGridProps) {
         </tbody>
       </table>
     </div>
-  );
+  </>;
 }

@@ -76,7 +76,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
     <section class="browser" aria-label={`Rows of ${table.tableName}`}>
       <RangeBar table={table} onApply={(order, start, end) => navigate({ ...route.value, order, start, end })} onRefresh={again} onPut={() => setPutting(true)} />
       <ErrorNote error={wrong ?? failure} />
-      {page !== undefined && wrong === undefined && <Grid table={table} rows={page.rows} onOpen={(row) => setOpened(keyOf(row))} />}
+      {page !== undefined && wrong === undefined && <Grid key={table.tableName} table={table} rows={page.rows} onOpen={(row) => setOpened(keyOf(row))} />}
       {page !== undefined && wrong === undefined && (
         <footer class="pager">
           <span role="status" class="pager-place">{place(page)}</span>

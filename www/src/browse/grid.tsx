@@ -1,10 +1,10 @@
 /** The rows of a page as a table: key columns first, then every column that any of the rows has. */
 
 import { useMemo } from "preact/hooks";
-import type { Row, TableDescription, Value, ValueType } from "tabstore";
+import type { Row, TableDescription, ValueType } from "tabstore";
 
 import { keyText } from "../lib/keys.ts";
-import { typeOf } from "../lib/values.ts";
+import { useColumns } from "../ui/column-pager.tsx";
 import { moveFocus, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
@@ -15,26 +15,21 @@ interface GridProps {
   readonly onOpen: (row: Row) => void;
 }
 
-/** The columns of all rows together, with the types that occur in each. */
-function columnsOf(rows: readonly Row[]): readonly { readonly name: string; readonly types: readonly ValueType[]; readonly numeric: boolean }[] {
-  const columns = new Map<string, Set<ValueType>>();
-  for (const row of rows) {
-    for (const name of row.columnNames) {
-      const types = columns.get(name) ?? new Set();
-      types.add(row.type(name) ?? typeOf(row.get(name) as Value));
-      columns.set(name, types);
-    }
-  }
-  return [...columns].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, types]) =>
-    ({ name, types: [...types], numeric: [...types].every((type) => type === "INTEGER" || type === "DOUBLE") }));
+/** A column with the types that its values have in these rows. */
+function columnOf(rows: readonly Row[], name: string): { readonly name: string; readonly types: readonly ValueType[]; readonly numeric: boolean } {
+  const types = [...new Set(rows.flatMap((row) => row.type(name) ?? []))];
+  return { name, types, numeric: types.every((type) => type === "INTEGER" || type === "DOUBLE") };
 }
 
 /** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
 export function Grid({ table, rows, onOpen }: GridProps) {
-  const columns = useMemo(() => columnsOf(rows), [rows]);
+  const all = useMemo(() => [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows]);
+  const { names, pager } = useColumns(all, rows.length);
+  const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
   const { body, focused } = useRowFocus(rows);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
-  return (
+  return <>
+    {pager}
     <div class="grid-scroll" tabIndex={-1}>
       <table class="grid" onKeyDown={moveFocus}>
         <caption class="visually-hidden">Rows of {table.tableName}. Arrow keys move between rows, Enter opens one.</caption>
@@ -64,5 +59,5 @@ export function Grid({ table, rows, onOpen }: GridProps) {
         </tbody>
       </table>
     </div>
-  );
+  </>;
 }

@@ -4,6 +4,7 @@ import type { ImportPreview } from "tabstore";
 
 import { counted } from "../lib/format.ts";
 import { KEY_TYPES, VALUE_TYPES } from "../lib/values.ts";
+import { useColumns } from "../ui/column-pager.tsx";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
 import { type ColumnPlan, duplicatesOf, type ImportPlan, keyType, planKey, toggleKey } from "./plan.ts";
 
@@ -19,6 +20,8 @@ interface PlanFormProps {
 
 /** Rows shown of those that were looked at. */
 const SHOWN = 6;
+/** The controls of a column take as long to draw as so many cells of a grid. */
+const CELLS_A_COLUMN = 50;
 
 function sample(value: unknown): string {
   if (value === undefined || value === null || value === "") return "–";
@@ -51,6 +54,8 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
   const set = (change: Partial<ImportPlan>) => onChange({ ...plan, ...change });
   const setColumn = (source: string, change: Partial<ColumnPlan>) => set({ columns: plan.columns.map((column) => (column.source === source ? { ...column, ...change } : column)) });
   const key = planKey(plan);
+  const { names, pager } = useColumns(plan.columns.map(({ source }) => source), CELLS_A_COLUMN);
+  const shown = plan.columns.filter(({ source }) => names.includes(source));
   const facts = new Map(preview.columns.map(({ source, complete, unique }) => [source, unique ? "unique" : complete ? "repeats" : "has gaps"]));
   return (
     <div class="stack">
@@ -71,19 +76,20 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
       <p class="key-line">
         Key: {key.length === 0 ? <span class="wrong">none yet</span> : key.map(({ name, type }, at) => <span key={name}>{at > 0 && ", "}<span class="tag key">{name}</span> {type}</span>)}
       </p>
+      {pager}
       <div class="grid-scroll">
         <table class="grid plan">
           <caption class="visually-hidden">Columns of the file, with its first rows</caption>
           <thead>
             <tr>
-              {plan.columns.map((column) => (
+              {shown.map((column) => (
                 <ColumnHead key={column.source} column={column} facts={facts.get(column.source) ?? ""} onChange={(change) => setColumn(column.source, change)} onKey={() => onChange(toggleKey(plan, column.source))} />
               ))}
             </tr>
           </thead>
           <tbody>
             {preview.rows.slice(0, SHOWN).map((row, at) => (
-              <tr key={at}>{plan.columns.map(({ source, taken }) => <td key={source} class={taken ? "" : "left-out"} title={sample(row[source])}>{sample(row[source]).slice(0, 60)}</td>)}</tr>
+              <tr key={at}>{shown.map(({ source, taken }) => <td key={source} class={taken ? "" : "left-out"} title={sample(row[source])}>{sample(row[source]).slice(0, 60)}</td>)}</tr>
             ))}
           </tbody>
         </table>
