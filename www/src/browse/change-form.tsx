@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Row, UpdateRow, ValueType } from "tabstore";
 
+import type { RowColumn } from "../lib/row-changes.ts";
 import { parse, parseVersion, VALUE_TYPES } from "../lib/values.ts";
 import { Field, Select, TextField } from "../ui/field.tsx";
 import { ValueInput } from "./value-input.tsx";
@@ -11,7 +12,8 @@ import { ValueInput } from "./value-input.tsx";
 interface ChangeFormProps {
   readonly row: Row;
   readonly busy: boolean;
-  readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">) => void;
+  /** Called with the change, and with the column as it will be if it is put. */
+  readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">, wanted?: RowColumn) => void;
   /** Called with what is wrong with the input. */
   readonly onWrong: (error: unknown) => void;
 }
@@ -38,7 +40,7 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
       }
       const at = parseVersion(version);
       const value = parse(type, typed);
-      onUpdate({ put: { [name]: at === undefined ? value : [{ value, version: at }] } });
+      onUpdate({ put: { [name]: at === undefined ? value : [{ value, version: at }] } }, { name, type, text: typed, cells: [] });
     } catch (error) {
       onWrong(error);
     }

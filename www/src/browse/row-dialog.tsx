@@ -1,11 +1,11 @@
 /** One row: every version of every column, and everything that can be done with it. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
+import type { Condition, PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
 
-import { instant } from "../lib/format.ts";
+import { CallSummary } from "../calls/call-summary.tsx";
 import { keyText } from "../lib/keys.ts";
-import { text, typeOf } from "../lib/values.ts";
+import { columnsOf, type RowColumn } from "../lib/row-changes.ts";
 import { calls, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
@@ -13,10 +13,12 @@ import { AskFirst } from "../ui/ask-first.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
-import { CallSummary } from "../calls/call-summary.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { PutDialog } from "./put-dialog.tsx";
+import { RowConflict } from "./row-conflict.tsx";
+import { readRow, unlessChanged } from "./unless-changed.ts";
 import { ValueText } from "./value.tsx";
+import { Versions } from "./versions.tsx";
 
 /** The props of the dialog. */
 interface RowDialogProps {
@@ -27,68 +29,74 @@ interface RowDialogProps {
   readonly onChanged: () => void;
 }
 
-/** The columns and versions, newest first. */
-function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly editable: boolean; readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">) => void }) {
-  if (row.columnNames.length === 0) return <p class="empty">This row has no attribute columns.</p>;
-  return (
-    <div class="grid-scroll">
-      {/* On a phone its parts stand below each other, and then only their roles say that it is a table. */}
-      <table class="grid versions" role="table">
-        <thead role="rowgroup">
-          <tr role="row">{["Column", "Type", "Value"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col">Version <span class="type">milliseconds, and UTC</span></th>{editable && <th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th>}</tr>
-        </thead>
-        <tbody role="rowgroup">
-          {row.columnNames.flatMap((name) => (row.columns[name] ?? []).map(({ value, version }, at, cells) => (
-            <tr key={`${name} ${version}`} role="row" class={at === 0 ? "newest" : "older"}>
-              {at === 0 && (
-                <th role="rowheader" scope="rowgroup" rowSpan={cells.length}>
-                  <span class="row tight">{name}
-                    {editable && <button type="button" class="button quiet square small" aria-label={`Delete the column ${name} with all its versions`} title="Delete the column" onClick={() => onUpdate({ deleteColumns: [name] })}><Icon name="remove" /></button>}
-                  </span>
-                </th>
-              )}
-              <td role="cell"><span class="type">{typeOf(value)}</span></td>
-              <td role="cell" class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
-              <td role="cell" class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
-              {editable && <td role="cell" class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} title="Delete this version" onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete</button></td>}
-            </tr>
-          )))}
-        </tbody>
-      </table>
-    </div>
-  );
+/** A write that takes something away. It is done if that is what the person has seen. */
+interface Taking {
+  readonly wish: "After your update" | "After your delete";
+  readonly write: (condition: Condition) => Promise<unknown>;
+  /** The columns that it takes away; none: the row. */
+  readonly names?: readonly string[] | undefined;
+  /** The column that it puts in place of another one. */
+  readonly put?: RowColumn | undefined;
+  readonly then: () => Promise<void> | void;
+}
+
+/** What becomes of a row. */
+function wantedOf(row: Row | null, { names, put }: Taking): readonly RowColumn[] {
+  const left = columnsOf(row).filter(({ name }) => names !== undefined && !names.includes(name));
+  return put === undefined ? left : [...left, put];
 }
 
 /** The dialog. */
 export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogProps) {
   const [row, setRow] = useState<Row | null>();
   const [replacing, setReplacing] = useState<boolean>();
+  const [conflict, setConflict] = useState<Taking & { readonly now: Row | null }>();
   const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
   const subject = `${tableName}, ${keyText(primaryKey)}`;
   const read = async () => {
-    const { row: found } = await logged("GetRow", subject, () => database().getRow({ tableName, primaryKey, maxVersions: table.maxVersions }));
-    setRow(found);
+    setRow(await readRow(table, primaryKey));
+    setConflict(undefined);
   };
   useEffect(() => action.run(read), []);
-  const write = (operation: string, work: () => Promise<unknown>, then: () => Promise<void> | void = read) => action.run(async () => {
-    await logged(operation, subject, work as () => Promise<{ consumed?: never }>);
+  const ended = async (then: Taking["then"]) => {
     onChanged();
     await then();
+  };
+  const call = (operation: string, work: () => Promise<unknown>) => logged(operation, subject, work as () => Promise<{ consumed?: never }>);
+  const take = (taking: Taking) => action.run(async () => {
+    if (!row) return;
+    const found = await unlessChanged(table, row, taking.write, taking.names);
+    if (found === undefined) await ended(taking.then);
+    else setConflict({ ...taking, ...found });
   });
-  const update = (change: Omit<UpdateRow, "primaryKey">) => write("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change }));
-  const remove = () => write("DeleteRow", () => database().deleteRow({ tableName, primaryKey }), onClose);
+  const update = (change: Omit<UpdateRow, "primaryKey">, put?: RowColumn) => {
+    const write = (condition?: Condition) => call("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change, condition }));
+    if (change.deleteColumns !== undefined) take({ wish: "After your delete", names: change.deleteColumns, write, then: read });
+    // Of several versions the one before stays. Of one it goes.
+    else if (put !== undefined && table.maxVersions === 1) take({ wish: "After your update", names: [put.name], put, write, then: read });
+    else action.run(async () => { await write(); await ended(read); });
+  };
+  const remove = () => take({ wish: "After your delete", write: (condition) => call("DeleteRow", () => database().deleteRow({ tableName, primaryKey, condition })), then: onClose });
   // The cost of the last change and of the reading after it.
-  const costs = calls.value.filter((call) => call.subject === subject && call.at >= opened).slice(0, 2).reverse();
+  const costs = calls.value.filter((one) => one.subject === subject && one.at >= opened).slice(0, 2).reverse();
+  const title = `Row ${keyText(primaryKey)}`;
   if (replacing && row) {
     return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;
   }
+  if (conflict !== undefined && row) {
+    const anyway = () => action.run(async () => { await conflict.write({}); await ended(conflict.then); });
+    return (
+      <RowConflict title={title} wish={conflict.wish} read={row} now={conflict.now} wanted={wantedOf(conflict.now, conflict)} action={action}
+        onOverwrite={anyway} onReload={() => action.run(read)} onClose={onClose} />
+    );
+  }
   return (
-    <Dialog title={`Row ${keyText(primaryKey)}`} size="wide" onClose={onClose} footer={<>
+    <Dialog title={title} size="wide" onClose={onClose} footer={<>
       {row && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
       {row && <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
-      <span class="push row" role="status">{costs.map((call) => <CallSummary key={call.id} call={call} />)}</span>
+      <span class="push row" role="status">{costs.map((one) => <CallSummary key={one.id} call={one} />)}</span>
       <button type="button" class="button" onClick={onClose}>Close</button>
     </>}>
       <div class="stack">

@@ -1,6 +1,6 @@
 /** A value in a cell, drawn by its type. */
 
-import type { Value } from "tabstore";
+import type { Value, ValueType } from "tabstore";
 
 import { shortText, typeOf } from "../lib/values.ts";
 
@@ -11,6 +11,12 @@ export function ValueText({ value, most }: { readonly value: Value | undefined; 
   const type = typeOf(value);
   if (type === "BOOLEAN") return <span class={`tag ${value === true ? "good" : ""}`}>{String(value)}</span>;
   return <span class={`value ${type.toLowerCase()}`}>{shortText(value, most)}</span>;
+}
+
+/** A value that is a text already, because a person has typed it. */
+export function TypedText({ type, text, most = 400 }: { readonly type: ValueType; readonly text: string; readonly most?: number | undefined }) {
+  if (text === "") return <span class="none">empty</span>;
+  return <span class={`value ${type.toLowerCase()}`}>{text.length > most ? `${text.slice(0, most)}…` : text}</span>;
 }
 
 /** Whether values of a column are numbers, which stand better to the right. */

@@ -5,6 +5,8 @@
  * keeps each value as the service writes it, with its type: what is written back is what was read.
  */
 
+import { type Difference, differencesOf } from "./differences.ts";
+
 /** The types of properties. */
 export const EDM_TYPES = ["String", "Int32", "Int64", "Double", "Boolean", "DateTime", "Binary", "Guid"] as const;
 /** A type, as the service names it without `Edm.`. */
@@ -95,26 +97,11 @@ export function leftOut(stored: readonly Property[], edited: readonly Property[]
   return stored.filter(({ name }) => find(edited, name) === undefined).map(({ name }) => name);
 }
 
-/** A property in a conflict. */
-export interface Difference {
-  readonly name: string;
-  /** What is stored now; `undefined`: there is no such property. */
-  readonly now: Property | undefined;
-  /** What becomes of it if it is overwritten; `undefined`: no such property. */
-  readonly wanted: Property | undefined;
-  /** Whether the entity was changed here since it was read. */
-  readonly changed: boolean;
-}
-
 /** What is stored now beside what a person wants. `read` is what that person had read. */
-export function differences(read: readonly Property[], now: readonly Property[], wish: Wish): readonly Difference[] {
+export function differences(read: readonly Property[], now: readonly Property[], wish: Wish): readonly Difference<Property>[] {
   const sent = wish.mode === "Delete" ? [] : wish.sent;
-  const names = [...new Set([...now, ...sent, ...read].map(({ name }) => name))].sort();
-  return names.map((name) => {
-    const stored = find(now, name);
-    const wanted = wish.mode === "Merge" ? find(sent, name) ?? stored : find(sent, name);
-    return { name, now: stored, wanted, changed: !same(stored, find(read, name)) };
-  }).filter((one) => one.now !== undefined || one.wanted !== undefined || one.changed);
+  const kept = wish.mode === "Merge" ? now.filter(({ name }) => find(sent, name) === undefined) : [];
+  return differencesOf({ read, now, wanted: [...sent, ...kept] }, same);
 }
 
 /** A value as it stands in a filter. */
