@@ -2,6 +2,7 @@
 
 import { bytes, count, counted, elapsed } from "../lib/format.ts";
 import { showTable } from "../state/route.ts";
+import { session } from "../state/session.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { cancelImport, type Job, job } from "./job.ts";
@@ -49,7 +50,7 @@ function Duplicates({ job: { result, more, tableName } }: { readonly job: Job })
 /** The card. */
 export function JobCard() {
   const current = job.value;
-  if (current === undefined) return null;
+  if (current === undefined || session.value.state !== "open" || session.value.db !== current.db) return null;
   const { state, rows, totalRows, bytes: read, totalBytes, ms, tableName, source, result, error } = current;
   const running = state === "running";
   return (

@@ -1,7 +1,7 @@
 /** The import that is on its way: one at a time. It goes on while its table, or another, is being looked at. */
 
 import { signal } from "@preact/signals";
-import type { ImportOptions, ImportResult } from "tabstore";
+import type { Database, ImportOptions, ImportResult } from "tabstore";
 
 import { asError, logged } from "../state/calls.ts";
 import { showTable } from "../state/route.ts";
@@ -11,6 +11,8 @@ import { type ImportPlan, planKey, toImportOptions } from "./plan.ts";
 
 /** An import, on its way or ended. */
 export interface Job {
+  /** Where it imports into: another instance knows nothing of it. */
+  readonly db: Database;
   readonly tableName: string;
   /** The name of the imported file. */
   readonly source: string;
@@ -67,21 +69,22 @@ export async function startImport(source: JobSource, format: ImportOptions["form
 }
 
 async function run(source: JobSource, format: ImportOptions["format"], plan: ImportPlan, exists: boolean): Promise<void> {
+  const db = database();
   const { tableName } = plan;
   const mine = new AbortController();
   abort = mine;
   const began = performance.now();
   let looked = began;
   job.value = {
-    tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, more: undefined, error: undefined,
+    db, tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, more: undefined, error: undefined,
   };
   const change = (what: Partial<Job>) => {
     if (job.value !== undefined) job.value = { ...job.value, ms: performance.now() - began, ...what };
   };
   try {
-    const rowsThere = async (): Promise<number> => (await database().count({ tableName, signal: mine.signal })).count;
+    const rowsThere = async (): Promise<number> => (await db.count({ tableName, signal: mine.signal })).count;
     const before = exists ? await rowsThere() : 0;
-    const result = await logged("Import", `${source.name} into ${tableName}`, () => database().importRows(tableName, source.blob, {
+    const result = await logged("Import", `${source.name} into ${tableName}`, () => db.importRows(tableName, source.blob, {
       ...toImportOptions(plan, exists), format, signal: mine.signal, maxRowsInFlight: source.inFlight,
       onProgress: ({ rows, bytes, totalBytes }) => {
         change({ rows, bytes, totalBytes });

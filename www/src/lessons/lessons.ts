@@ -81,7 +81,7 @@ const DAY = 86_400;
 const BOUNDARIES: Lesson = {
   id: "boundaries",
   title: "A day, to the millisecond",
-  about: "Which versions a table with a time to live and an offset of one day takes and shows, with the clock at 2016-07-21 00:00 (UTC+8).",
+  about: "Which versions a table with a time to live and an offset of one day takes and shows, with the clock at 2016-07-21 00:00 (UTC+8), which is 2016-07-20 16:00 in UTC.",
   tableName: "lesson_day",
   instance: "lesson-2016",
   clock: JULY_21,
