@@ -64,7 +64,12 @@ export class TabStoreError extends Error {
     this.retryable = record.retryable;
     this.hint = record.hint;
     this.requestId = record.requestId;
-    if (this.hint && this.stack) this.stack = this.stack.replace(this.message, () => this.text);
+    try {
+      // An application may have made something else of it.
+      if (this.hint && typeof this.stack === "string") this.stack = this.stack.replace(this.message, () => this.text);
+    } catch {
+      // Its code threw.
+    }
   }
 
   private get text(): string {

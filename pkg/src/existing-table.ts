@@ -12,6 +12,10 @@ function difference(wanted: CreateTableRequest, there: TableDescription): string
   if (there.indexOf !== null) return `it is an index of the table '${there.indexOf}'`;
   const key = (columns: CreateTableRequest["primaryKey"]): string => columns.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement ? " autoIncrement" : ""}`).join(", ");
   if (key(wanted.primaryKey) !== key(there.primaryKey)) return `its primary key is (${key(there.primaryKey)}), not (${key(wanted.primaryKey)})`;
+  for (const [at, { name, allowChosen }] of wanted.primaryKey.entries()) {
+    // Tables of earlier versions allow it, and so more than was asked for.
+    if (allowChosen && !there.primaryKey[at].allowChosen) return `its key column '${name}' has no allowChosen`;
+  }
   for (const { name, type } of wanted.definedColumns ?? []) {
     const found = there.definedColumns.find((column) => column.name === name);
     if (found?.type !== type) return `it defines ${found === undefined ? `no column '${name}'` : `the column '${name}' as ${found.type}, not ${type}`}`;

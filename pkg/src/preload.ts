@@ -14,12 +14,20 @@ const chunks = (): Promise<unknown>[] => [
   import("./live.js"), import("./storage.js"), import("./streams.js"), import("./transaction.js"), import("./verify.js"),
 ];
 
+/** The code that uses a module, where it is loaded later too. */
+const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
+  answers: () => [import("./follow.js")],
+  files: () => [import("./host/origin-files.js")],
+  streams: () => [import("./consumer.js"), import("./live.js"), import("./streams.js")],
+  transactions: () => [import("./transaction.js")],
+};
+
 /** The implementation of {@link Database.preload}. */
 export async function preload(platform: Platform, names: readonly (keyof WasmModules)[] | undefined): Promise<void> {
   const known = Object.keys(platform.modules) as ModuleName[];
-  const wanted = names === undefined ? known : list(names, "modules").map((name) => oneOf(name as ModuleName, "modules", known));
+  const wanted = names === undefined ? known : list(names, "modules").map((name) => oneOf((name ?? null) as ModuleName, "modules", known));
   const source = moduleSource(platform.modules);
   const modules = typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT ? wanted.map(source) : [];
-  const code = names === undefined ? [...chunks(), platform.thread()] : [];
+  const code = names === undefined ? [...chunks(), platform.thread()] : wanted.flatMap((name) => beside[name]?.() ?? []);
   await Promise.all([...modules, ...code.map(loadCode)]);
 }

@@ -18,7 +18,7 @@ export interface KeyColumn {
   /**
    * With `autoIncrement`: whether a new row may have a value that the application chose, as rows of an import have. Without it a given
    * value names a row that is there, as in the service: PutRow and UpdateRow of another reject with `OTSConditionCheckFail`. The
-   * service does not have this option. Tables that an earlier version created have it. Default `false`.
+   * store's own values are larger than chosen ones up to 2^53 - 1. The service does not have this option. Tables that an earlier version created have it. Default `false`.
    */
   readonly allowChosen?: boolean | undefined;
 }

@@ -41,6 +41,22 @@ test("the hint of an error is where people look: in its text and its stack; the 
   await db.close();
 });
 
+test("an error keeps its code where an application has made something else of stacks", { skip }, async () => {
+  const db = await tables();
+  const before = Error.prepareStackTrace;
+  try {
+    for (const prepare of [(_: Error, sites: unknown) => sites, () => assert.fail("a stack is looked at")]) {
+      Error.prepareStackTrace = prepare as typeof before;
+      const error = await refusal(() => db.getRow({ tableName: "two", primaryKey: { a: 7, b: 1 } })) as Error & { code?: string };
+      Error.prepareStackTrace = before;
+      assert.equal(error.code, "OTSInvalidPK");
+    }
+  } finally {
+    Error.prepareStackTrace = before;
+  }
+  await db.close();
+});
+
 for (const entry of ["inline.js", "node.js"]) {
   test(`classes that people see have their names, also where names are minified (${entry})`, { skip }, async () => {
     const { open, TabStoreError, WriterError, double } = await import(pathToFileURL(path.resolve("dist", entry)).href) as Package;

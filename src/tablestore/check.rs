@@ -198,7 +198,7 @@ pub(super) fn chosen(write: &RowWrite<'_>) -> Result<()> {
         return Ok(());
     }
     let text = "Invalid expect: EXPECT_NOT_EXIST when modify a specific row for table with pk auto increment";
-    Err(Error::parameter(text))
+    Err(Error::parameter(text).with_hint("only the store gives new rows their key, unless allowChosen is set"))
 }
 
 fn returned(write: &RowWrite<'_>) -> Result<()> {

@@ -127,7 +127,7 @@ impl PreparedWrite<'_, '_> {
     pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
         let retention = self.table.options().retention();
         if !self.holds(view, retention) {
-            return Err(self.unmet(view));
+            return Err(self.unmet(view, retention));
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
@@ -161,18 +161,22 @@ impl PreparedWrite<'_, '_> {
     }
 
     /// The error of a condition that does not hold.
-    fn unmet(&self, view: Option<&RowView<'_>>) -> Error {
+    fn unmet(&self, view: Option<&RowView<'_>>, retention: Retention) -> Error {
         let error = Error::new(Code::ConditionCheckFail, "Condition check failed.");
         match self.table.schema().assigned_only() {
-            Some(column) if self.must_exist && view.is_none() => error
+            Some(column) if self.must_exist && !self.exists(view, retention) => error
                 .with_hint(format!("only the store gives new rows their '{}', unless allowChosen is set", column.name)),
             _ => error,
         }
     }
 
+    fn exists(&self, view: Option<&RowView<'_>>, retention: Retention) -> bool {
+        view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, self.now))
+    }
+
     /// Whether both conditions hold. If the row does not exist, every column is missing.
     fn holds(&self, view: Option<&RowView<'_>>, retention: Retention) -> bool {
-        let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, self.now));
+        let exists = || self.exists(view, retention);
         let expected = match self.write.condition {
             Existence::Ignore => !self.must_exist || exists(),
             Existence::ExpectExist => exists(),

@@ -245,7 +245,9 @@ class Import {
       return;
     }
     const failure = { row, error: this.atRow(row, error, isDuplicate ? DUPLICATE : error.hint) };
-    if (error.status !== 400 && (this.end === undefined || row < this.end.row)) this.end = failure;
+    // A given id of a row that is not there is a fault of that row.
+    const isOfRow = error.status === 400 || (error.code === "OTSConditionCheckFail" && !isDuplicate);
+    if (!isOfRow && (this.end === undefined || row < this.end.row)) this.end = failure;
     if (this.failures.length < KEPT_LOST) this.failures.push(failure);
   }
 

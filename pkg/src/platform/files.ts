@@ -208,8 +208,10 @@ class NodeFolder implements HostFolder {
   private readonly files = new Set<NodeFile>();
   private unlock: (() => void) | undefined;
   private readonly instance: Instance;
+  private readonly isSalvage: boolean;
 
   constructor(private readonly path: string, { name, kind, create, salvage }: EngineOptions) {
+    this.isSalvage = salvage;
     const file = join(path, INSTANCE);
     // A salvage needs the journal alone.
     if (!create && !existsSync(file) && !(salvage && existsSync(join(path, JOURNAL)))) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
@@ -240,7 +242,7 @@ class NodeFolder implements HostFolder {
   }
 
   use(): void {
-    if (this.isUsed) return;
+    if (this.isUsed || this.isSalvage) return;
     try {
       replaceFile(join(this.path, INSTANCE), JSON.stringify({ ...this.instance, opened: true }));
     } catch {

@@ -72,6 +72,8 @@ export async function prepare(host: Host, request: CreateTableRequest, { signal 
   const other = (what: string, hint: string): Error => host.error("OTSObjectAlreadyExist", `The table '${tableName}' is there already, with another ${what} than that of the schema.`, hint);
   if (there.indexOf !== null) throw other("use", `The table '${tableName}' is an index of '${there.indexOf}'.`);
   if (spelt(there.primaryKey) !== spelt(primaryKey)) throw other("primary key", `Table '${tableName}': expected ${spelt(primaryKey)}, found ${spelt(there.primaryKey)}.`);
+  // A table of an earlier version takes chosen ids anyway.
+  if (primaryKey.at(-1)?.allowChosen && !there.primaryKey.at(-1)?.allowChosen) throw other("primary key", `Table '${tableName}' was made without allowChosen.`);
   if (timeToLive !== undefined && timeToLive !== there.timeToLive) {
     throw other("time to live", `Table '${tableName}': expected ${timeToLive}, found ${there.timeToLive}. Change it by updateTable({ tableName: "${tableName}", timeToLive: ${timeToLive} }).`);
   }

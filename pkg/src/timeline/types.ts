@@ -79,7 +79,7 @@ export interface TimelineSchema {
   readonly sequenceIdGeneration?: "AUTO_INCREMENT" | "MANUAL" | undefined;
   /**
    * With ids from the store: whether a new message may have an id that you chose, as those of an import have. Later ids of the store are
-   * larger. The service does not have this. It is set when the table is made. Default `false`.
+   * larger than those up to 2^53 - 1. The service does not have this. It is set when the table is made. Default `false`.
    */
   readonly allowChosen?: boolean | undefined;
   /** Seconds that a message lives, at least 86400, or -1 (the default): for ever. It is set when the table is made. */
