@@ -8,12 +8,6 @@ import { oneOf } from "./options.js";
 import type { Platform } from "./platform/platform.js";
 import type { WasmModules } from "./types.js";
 
-/** The code of the package that other code loads when it needs it. */
-const chunks = (): Promise<unknown>[] => [
-  import("./consumer.js"), import("./existing-table.js"), import("./follow.js"), import("./host/origin-files.js"), import("./import/index.js"),
-  import("./live.js"), import("./storage.js"), import("./streams.js"), import("./transaction.js"), import("./verify.js"),
-];
-
 /** The code that uses a module, where it is loaded later too. */
 const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
   answers: () => [import("./follow.js")],
@@ -22,12 +16,16 @@ const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
   transactions: () => [import("./transaction.js")],
 };
 
+/** The other code of the package that is loaded when it is needed. */
+const others = (): Promise<unknown>[] => [import("./existing-table.js"), import("./import/index.js"), import("./storage.js"), import("./verify.js")];
+
 /** The implementation of {@link Database.preload}. */
 export async function preload(platform: Platform, names: readonly (keyof WasmModules)[] | undefined): Promise<void> {
   const known = Object.keys(platform.modules) as ModuleName[];
   const wanted = names === undefined ? known : list(names, "modules").map((name) => oneOf((name ?? null) as ModuleName, "modules", known));
   const source = moduleSource(platform.modules);
   const modules = typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT ? wanted.map(source) : [];
-  const code = names === undefined ? [...chunks(), platform.thread()] : wanted.flatMap((name) => beside[name]?.() ?? []);
+  const code = wanted.flatMap((name) => beside[name]?.() ?? []);
+  if (names === undefined) code.push(...others(), platform.thread());
   await Promise.all([...modules, ...code.map(loadCode)]);
 }

@@ -383,12 +383,8 @@ fn newest_commits(files: &[impl File; 2]) -> Result<Option<(usize, u64, usize)>>
 
 /// The end of the file of this generation, and the checksum of its last frame, as the other file notes them.
 fn noted_end(other: &impl File, generation: u64) -> Result<Option<(u64, u64)>> {
-    let mut head = [0; HEAD];
-    if other.length()? < HEAD as u64 {
-        return Ok(None);
-    }
-    read_exactly(other, 0, &mut head)?;
-    let note = frame_at(&head, 0).filter(|frame| frame.kind == Kind::End && frame.generation == generation);
+    let bytes = read_first(other)?;
+    let note = frame_at(&bytes, 0).filter(|frame| frame.kind == Kind::End && frame.generation == generation);
     Ok(note.map(|frame| (frame.flushed, frame.before)))
 }
 
