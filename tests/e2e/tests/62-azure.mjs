@@ -81,7 +81,13 @@ test("Z2: ETags of Azure's service decide between writers of two tabs: one wins,
       return `${error.statusCode} ${error.details.odataError.code}`;
     }
   };
-  assert.deepEqual((await Promise.all(pages.map((page) => page.evaluate(update, etag)))).sort(), ["412 UpdateConditionNotSatisfied", "done"]);
+  // Both tabs have read before either writes, so each round has a conflict, however the machine runs them.
+  for (let round = 0; round < 20; round += 1) {
+    const read = await Promise.all(pages.map((page) => page.evaluate(async () => (await client.getEntity("p", "r")).etag)));
+    assert.equal(read[0], read[1]);
+    const seen = await Promise.all(pages.map((page) => page.evaluate(update, read[0])));
+    assert.deepEqual(seen.sort(), ["412 UpdateConditionNotSatisfied", "done"]);
+  }
   const count = async (times) => {
     let conflicts = 0;
     for (let done = 0; done < times;) {
@@ -98,7 +104,6 @@ test("Z2: ETags of Azure's service decide between writers of two tabs: one wins,
   };
   const conflicts = await Promise.all(pages.map((page) => page.evaluate(count, 200)));
   assert.equal(await pages[1].evaluate(async () => (await client.getEntity("p", "r")).n), 400);
-  assert.ok(conflicts[0] + conflicts[1] > 0);
   t.note(`400 updates of one entity by two tabs met ${conflicts[0] + conflicts[1]} conflicts`);
   for (const page of pages.reverse()) await page.evaluate(() => db.close());
 });
