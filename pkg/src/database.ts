@@ -25,6 +25,7 @@ import type {
 } from "./management.js";
 import type { Metrics } from "./metrics.js";
 import { named } from "./named.js";
+import { takeOneArgument } from "./one-argument.js";
 import type { Platform } from "./platform/platform.js";
 import type { Row } from "./row.js";
 import { count, scan, scanPages } from "./scan.js";
@@ -197,7 +198,6 @@ export class OpenDatabase implements Database {
   }
 
   async startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction> {
-    if (typeof arguments[1] === "function") throw invalid("startLocalTransaction takes no function: call the methods of its result, then commit().");
     const code = loadCode(import("./transaction.js"));
     // A transaction that no caller gets must not hold its rows for a minute.
     const abort = (id: string): unknown => this.client.request(encode.abortTransaction, id, () => {}).catch(() => {});
@@ -250,8 +250,8 @@ export class OpenDatabase implements Database {
     return batchGet(this.client, tables, options);
   }
 
-  async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {
-    const { atomic = false } = checkArguments(options, BATCH_WRITE, "batchWriteRow");
+  async batchWriteRow(rows: readonly BatchWriteItem[], options?: BatchWriteOptions): Promise<BatchWriteResult[]> {
+    const { atomic = false } = checkArguments(options ?? {}, BATCH_WRITE, "batchWriteRow");
     if (typeof atomic !== "boolean") throw invalid(`The argument 'atomic' is ${kindOf(atomic)}; it must be true or false.`);
     return this.client.request(atomic ? encode.batchWriteRowAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
@@ -416,6 +416,7 @@ export class OpenDatabase implements Database {
   }
 }
 named(OpenDatabase, "Database");
+takeOneArgument(OpenDatabase.prototype, ["scan", "scanPages", "changes", "consumer", "watch", "verify"]);
 
 /** The part of a database that an import needs. */
 export type ImportTarget = Pick<Database, "describeTable" | "writer">;

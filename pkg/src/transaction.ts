@@ -7,6 +7,7 @@ import { readEnded } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { TabStoreError } from "./errors.js";
 import type { Transaction, TransactionResult } from "./interface.js";
+import { takeOneArgument } from "./one-argument.js";
 import type { Row } from "./row.js";
 import { scan, scanPages } from "./scan.js";
 import { abortReason, SIGNAL, signalOf, unlessAborted } from "./signals.js";
@@ -59,9 +60,9 @@ class LocalTransaction implements Transaction {
     return scanPages(this, request);
   }
 
-  async batchWriteRow(rows: readonly BatchWriteItem[], options: CallOptions = {}): Promise<BatchWriteResult[]> {
+  async batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
     // Here `atomic` is not allowed: the commit is atomic anyway.
-    checkArguments(options, SIGNAL, "batchWriteRow");
+    checkArguments(options ?? {}, SIGNAL, "batchWriteRow");
     return this.call(encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
 
@@ -116,6 +117,8 @@ class LocalTransaction implements Transaction {
     return unlessAborted(mine, signal);
   }
 }
+
+takeOneArgument(LocalTransaction.prototype, ["scan", "scanPages"]);
 
 /** The transaction that the engine has started. */
 export function makeTransaction(client: Client, id: string, consumed: Consumed): Transaction {

@@ -70,6 +70,8 @@ for (const entry of ["inline.js", "node.js"]) {
   });
 }
 
+type Loose = (...given: unknown[]) => Promise<unknown>;
+
 test("mistakes of beginners are refused with what to do instead", { skip }, async () => {
   const db = await tables();
   const { AUTO_INCREMENT, double } = await load();
@@ -82,8 +84,13 @@ test("mistakes of beginners are refused with what to do instead", { skip }, asyn
     [() => db.getRange({ tableName: "two", start: { a: "x" }, end: { a: "y" } } as never), /'b' is missing\. Give INF_MIN .* smaller end, INF_MAX/],
     [() => db.putRow({ tableName: "two", primaryKey: { a: "x", b: AUTO_INCREMENT } }), /'b' was not created with autoIncrement/],
     [() => db.updateRow({ tableName: "two", primaryKey: { a: "x", b: 1 }, increment: { n: 0.5 } }), /0\.5 of the increment of column 'n' is not an integer\.$/],
-    [() => (db.startLocalTransaction as (...given: unknown[]) => unknown)({ tableName: "two", partitionKey: { a: "x" } }, () => {}), /takes no function: call the methods/],
+    [() => (db.startLocalTransaction as Loose)({ tableName: "two", partitionKey: { a: "x" } }, () => {}), /^TabStoreError: startLocalTransaction takes no function: await its result/],
+    [() => (db.getRow as Loose)({ tableName: "two", primaryKey: { a: "x", b: 1 } }, { signal: AbortSignal.timeout(1) }), /^TabStoreError: getRow takes one argument: write the signal/],
+    [() => (db.deleteTable as Loose)("two", { signal: AbortSignal.timeout(1) }), /deleteTable takes one argument/],
   ] as const) assert.match(String(await refusal(call)), wanted);
+  assert.throws(() => (db.scan as unknown as Loose)({ tableName: "two" }, { signal: AbortSignal.timeout(1) }), /scan takes one argument/);
+  // An index, as `map` gives it, does no harm.
+  assert.equal((await Promise.all([{ tableName: "two", primaryKey: { a: "x", b: 1 } }].map(db.getRow, db))).length, 1);
   // A point has no smaller end.
   assert.doesNotMatch(String(await refusal(() => db.getRow({ tableName: "two", primaryKey: { a: "x" } }))), /INF_MIN/);
   await db.createTable({ tableName: "flags", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "on", type: "BOOLEAN" }] });
