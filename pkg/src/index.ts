@@ -11,35 +11,35 @@
  * @module
  */
 
-import { loadCode } from "./code.js";
-import { createOn, deleteOn, describeOn, listOn } from "./instances.js";
-import type { Database } from "./interface.js";
-import type { ImportPreview, InspectOptions } from "./loads.js";
-import { openOn } from "./open.js";
+import { loadCode } from "./client/code.js";
+import { createOn, deleteOn, describeOn, listOn } from "./open/instances.js";
+import type { Database } from "./types/database.js";
+import type { ImportPreview, InspectOptions } from "./types/writer.js";
+import { openOn } from "./open/open.js";
 import { platform } from "./platform/browser.js";
-import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
+import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types/rows.js";
 
-export { TabStoreError } from "./errors.js";
-export { col } from "./filter.js";
+export { TabStoreError } from "./types/errors.js";
+export { col } from "./types/filter.js";
 export type {
   BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,
   PageFilter, ValueTransferRule,
-} from "./filter.js";
-export type * from "./consumer-types.js";
-export type * from "./interface.js";
-export { init } from "./loader.js";
-export type * from "./loads.js";
-export type * from "./management.js";
-export type * from "./metrics.js";
-export type { Row } from "./row.js";
-export type * from "./live-types.js";
-export type * from "./stream-types.js";
-export type * from "./tables.js";
-export type * from "./types.js";
-export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./values.js";
-export type { AutoIncrement, InfMax, InfMin } from "./values.js";
-export { WriterError } from "./writer-error.js";
-export type { WriterFailure } from "./writer-error.js";
+} from "./types/filter.js";
+export type * from "./types/consumer.js";
+export type * from "./types/database.js";
+export { init } from "./platform/loader.js";
+export type * from "./types/writer.js";
+export type * from "./types/management.js";
+export type * from "./types/metrics.js";
+export type { Row } from "./types/row.js";
+export type * from "./types/live.js";
+export type * from "./types/streams.js";
+export type * from "./types/tables.js";
+export type * from "./types/rows.js";
+export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./types/values.js";
+export type { AutoIncrement, InfMax, InfMin } from "./types/values.js";
+export { WriterError } from "./types/writer-error.js";
+export type { WriterFailure } from "./types/writer-error.js";
 
 /**
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a

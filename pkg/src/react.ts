@@ -6,9 +6,9 @@
 
 import { useMemo, useSyncExternalStore } from "react";
 
-import type { Database } from "./interface.js";
-import { NONE } from "./lazy.js";
-import type { LiveQuery, LiveSnapshot, WatchRequest } from "./live-types.js";
+import type { Database } from "./types/database.js";
+import { NONE } from "./changes/lazy.js";
+import type { LiveQuery, LiveSnapshot, WatchRequest } from "./types/live.js";
 
 /** Without a database nothing is read. */
 const IDLE: Pick<LiveQuery, "subscribe" | "getSnapshot"> = { subscribe: () => () => {}, getSnapshot: () => NONE };

@@ -3,7 +3,7 @@
  * no call. A port that comes before its leader waits a little. It lives as long as any tab, so it forgets who has gone.
  */
 
-import type { Introduction, ToHub } from "./host/channel.js";
+import type { Introduction, ToHub } from "./tabs/channel.js";
 
 /** A follower waits no longer for its port, in milliseconds: it takes a channel. */
 const PATIENCE = 2000;

@@ -2,12 +2,12 @@
  * The worker's side: one engine a worker, and a port for each of its sessions. The page's own port has the first one.
  */
 
-import { toError, toRecord } from "./errors.js";
+import { toError, toRecord } from "./types/errors.js";
 import { type FromWorker, type ModuleName, OPENING, type Opening, type RunningEngine, type ToWorker } from "./host/host.js";
 import { answer, serve, Served } from "./host/serve.js";
 import type { PortLike } from "./host/session.js";
 import { openThread } from "./host/thread.js";
-import { live } from "./lock.js";
+import { live } from "./tabs/lock.js";
 
 const page = globalThis as unknown as PortLike;
 const tell = (message: FromWorker): void => page.postMessage(message);

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { agree } from "../src/agree.js";
-import { TabStoreError } from "../src/errors.js";
+import { agree } from "../src/open/compare-options.js";
+import { TabStoreError } from "../src/types/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
-import type { OpenOptions } from "../src/types.js";
+import type { OpenOptions } from "../src/types/rows.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 
 const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { TabStoreError } from "../src/errors.js";
-import { Following } from "../src/follow.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { TabStoreError } from "../src/types/errors.js";
+import { Following } from "../src/tabs/follow.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
-import { Leader } from "../src/host/leader.js";
+import { Leader } from "../src/tabs/leader.js";
 import { FakeEngine, newDisk } from "./support/engine.js";
 import { checked, WaitingTab } from "./support/tab.js";
 

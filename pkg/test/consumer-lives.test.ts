@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TABLE } from "../src/consumer-store.js";
-import type { ConsumerBatch, ConsumerRecord } from "../src/consumer-types.js";
+import { TABLE } from "../src/changes/consumer/store.js";
+import type { ConsumerBatch, ConsumerRecord } from "../src/types/consumer.js";
 import type { Database } from "../src/index.js";
 import { open, random, skip } from "./support/package.js";
 import { settle, type Tab, World } from "./support/world.js";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shareOf, Watchers } from "../src/consumer-share.js";
-import { type ChannelRow, type ConsumerRow, type GroupRow, GroupStore, TABLE } from "../src/consumer-store.js";
-import type { ConsumerBatch, ConsumerGroup } from "../src/consumer-types.js";
+import { shareOf, Watchers } from "../src/changes/consumer/share.js";
+import { type ChannelRow, type ConsumerRow, type GroupRow, GroupStore, TABLE } from "../src/changes/consumer/store.js";
+import type { ConsumerBatch, ConsumerGroup } from "../src/types/consumer.js";
 import type { Database } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
 import { settle, World } from "./support/world.js";

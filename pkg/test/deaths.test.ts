@@ -3,21 +3,21 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { PageEngine, type Start } from "../src/engines.js";
-import { TabStoreError } from "../src/errors.js";
+import { Client } from "../src/client/client.js";
+import { PageEngine, type Start } from "../src/open/engines.js";
+import { TabStoreError } from "../src/types/errors.js";
 import { OPENING } from "../src/host/host.js";
 import type { EngineReports, LeadingEngine, RunningEngine } from "../src/host/host.js";
-import { PROTOCOL } from "../src/host/channel.js";
-import { Leader } from "../src/host/leader.js";
+import { PROTOCOL } from "../src/tabs/channel.js";
+import { Leader } from "../src/tabs/leader.js";
 import { FakeEngine } from "./support/engine.js";
-import type { Database } from "../src/interface.js";
-import { openOn } from "../src/open.js";
+import type { Database } from "../src/types/database.js";
+import { openOn } from "../src/open/open.js";
 import type { Platform } from "../src/platform/platform.js";
-import type { OpenOptions } from "../src/types.js";
+import type { OpenOptions } from "../src/types/rows.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
-import { OpenDatabase } from "../src/database.js";
+import { OpenDatabase } from "../src/open/database.js";
 import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
 import { turn } from "./support/turn.js";
 

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import type { Metrics, Row } from "../src/index.js";
-import type { InputValue, Value } from "../src/types.js";
+import type { InputValue, Value } from "../src/types/rows.js";
 import { code, entry, load, open, type Package, random, skip } from "./support/package.js";
 
 const ALPHABETS = ["abc xyz", "äöüéß", "日本語漢字", "😀🎉👩‍👩‍👧", "\u0000\u0001\n\t\"\\", "\ufeff\uffff"];

@@ -5,9 +5,9 @@ import { test } from "node:test";
 
 import { FrameWriter } from "../src/codec/frame.js";
 import * as request from "../src/codec/contract-requests.js";
-import { TabStoreError } from "../src/errors.js";
-import { col, type Filter } from "../src/filter.js";
-import { double, INF_MIN } from "../src/values.js";
+import { TabStoreError } from "../src/types/errors.js";
+import { col, type Filter } from "../src/types/filter.js";
+import { double, INF_MIN } from "../src/types/values.js";
 import { Bytes } from "./support/bytes.js";
 
 function frame(options: object): Uint8Array {

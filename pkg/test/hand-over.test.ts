@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
 import { OP } from "../src/codec/contract.js";
 import type { FrameWriter } from "../src/codec/frame.js";
-import { OpenDatabase } from "../src/database.js";
-import { TabStoreError } from "../src/errors.js";
-import { Following } from "../src/follow.js";
-import { type Connect, PROTOCOL } from "../src/host/channel.js";
-import { KeptRows } from "../src/kept.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { TabStoreError } from "../src/types/errors.js";
+import { Following } from "../src/tabs/follow.js";
+import { type Connect, PROTOCOL } from "../src/tabs/channel.js";
+import { KeptRows } from "../src/client/load-replay.js";
 import type { PortLike } from "../src/host/session.js";
-import { BackOff } from "../src/retry.js";
+import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
 import { turn } from "./support/turn.js";

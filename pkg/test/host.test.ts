@@ -3,19 +3,19 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
 import { putRow } from "../src/codec/contract-requests.js";
 import { writeResult } from "../src/codec/response.js";
-import { TabStoreError } from "../src/errors.js";
+import { TabStoreError } from "../src/types/errors.js";
 import { type EngineHost, type EngineOptions, type FromWorker, OPENING, TRANSFER_FROM } from "../src/host/host.js";
 import { openWorker } from "../src/host/port.js";
 import { onTrap, trapped, watch } from "../src/host/traps.js";
-import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
-import { init, loadModule, moduleSource } from "../src/loader.js";
-import { lockInstance, lockName } from "../src/lock.js";
-import { openOn } from "../src/open.js";
+import { createOn, deleteOn, describeOn, listOn } from "../src/open/instances.js";
+import { init, loadModule, moduleSource } from "../src/platform/loader.js";
+import { lockInstance, lockName } from "../src/tabs/lock.js";
+import { openOn } from "../src/open/open.js";
 import { once, type Platform } from "../src/platform/platform.js";
-import type { OpenOptions } from "../src/types.js";
+import type { OpenOptions } from "../src/types/rows.js";
 import { FakeWorker, NO_MODULES } from "./support/worker.js";
 import { turn } from "./support/turn.js";
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { WriterError } from "../src/writer-error.js";
+import { WriterError } from "../src/types/writer-error.js";
 import { importRows } from "../src/import/index.js";
 import type { ImportTarget } from "../src/import/replaced.js";
-import type { ImportOptions, ImportSource } from "../src/loads.js";
+import type { ImportOptions, ImportSource } from "../src/types/writer.js";
 import type { FakeEngine } from "./support/engine.js";
 import { openFake } from "./support/fake.js";
 import { load, open, skip } from "./support/package.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { ImportFormat, ImportOptions, ImportSource } from "../src/loads.js";
+import type { ImportFormat, ImportOptions, ImportSource } from "../src/types/writer.js";
 import { importRows, inspectImport } from "../src/import/index.js";
 import { openFake, stored } from "./support/fake.js";
 import { readJson, spoilt, wildJson } from "./support/json.js";

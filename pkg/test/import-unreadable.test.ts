@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { importRows, inspectImport } from "../src/import/index.js";
 import type { ImportOptions, ImportSource, WriterError } from "../src/index.js";
-import type { KeyColumn } from "../src/tables.js";
+import type { KeyColumn } from "../src/types/tables.js";
 import { openFake, stored } from "./support/fake.js";
 import { open, skip } from "./support/package.js";
 

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TabStoreError } from "../src/errors.js";
+import { TabStoreError } from "../src/types/errors.js";
 import { CsvSplitter } from "../src/import/csv.js";
 import { importRows } from "../src/import/index.js";
 import { inspectImport } from "../src/import/inspect.js";
 import { ArraySplitter, LineSplitter } from "../src/import/json.js";
 import { legalName } from "../src/import/names.js";
-import type { ImportOptions, ImportProgress, ImportSource } from "../src/loads.js";
-import type { KeyColumn } from "../src/tables.js";
+import type { ImportOptions, ImportProgress, ImportSource } from "../src/types/writer.js";
+import type { KeyColumn } from "../src/types/tables.js";
 import { openFake as open, stored } from "./support/fake.js";
 
 const KEY: KeyColumn[] = [{ name: "id", type: "INTEGER" }];

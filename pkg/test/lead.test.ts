@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { TabStoreError } from "../src/errors.js";
+import { TabStoreError } from "../src/types/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 import { turn } from "./support/turn.js";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 
-import { Client } from "../src/client.js";
-import { WriterError } from "../src/writer-error.js";
-import { BackOff } from "../src/retry.js";
+import { Client } from "../src/client/client.js";
+import { WriterError } from "../src/types/writer-error.js";
+import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { answerAll, follower, row, sent, turn } from "./support/loading.js";
 

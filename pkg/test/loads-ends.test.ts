@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CallQueue } from "../src/call-queue.js";
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { WriterError } from "../src/writer-error.js";
-import { KeptRows } from "../src/kept.js";
-import { BackOff } from "../src/retry.js";
+import { CallQueue } from "../src/client/call-queue.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { WriterError } from "../src/types/writer-error.js";
+import { KeptRows } from "../src/client/load-replay.js";
+import { BackOff } from "../src/client/retry.js";
 import { errorPayload } from "./support/bytes.js";
 import { FakeEngine, newDisk } from "./support/engine.js";
 import { answerAll, follower, gone, row, sent, turn } from "./support/loading.js";

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { WriterError } from "../src/writer-error.js";
-import { BackOff } from "../src/retry.js";
-import type { RowWriter } from "../src/loads.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { WriterError } from "../src/types/writer-error.js";
+import { BackOff } from "../src/client/retry.js";
+import type { RowWriter } from "../src/types/writer.js";
 import { FakeEngine } from "./support/engine.js";
 
 function open(auto = true, backOff?: BackOff): { db: OpenDatabase; engine: FakeEngine; client: Client } {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { PROTOCOL } from "../src/host/channel.js";
+import { PROTOCOL } from "../src/tabs/channel.js";
 import { witness } from "../src/host/witness.js";
-import { endOf, live, living, lockInstance, lockSoon, takeTurn } from "../src/lock.js";
+import { endOf, live, living, lockInstance, lockSoon, takeTurn } from "../src/tabs/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads } from "./support/tab.js";
 import { turn } from "./support/turn.js";

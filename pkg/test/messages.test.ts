@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/client.js";
+import { Client } from "../src/client/client.js";
 import { readError } from "../src/codec/parts.js";
 import { Reader } from "../src/codec/reader.js";
-import { OpenDatabase } from "../src/database.js";
-import { TabStoreError, toError, toRecord } from "../src/errors.js";
-import type { WriterError } from "../src/writer-error.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { TabStoreError, toError, toRecord } from "../src/types/errors.js";
+import type { WriterError } from "../src/types/writer-error.js";
 import type { Database } from "../src/index.js";
-import type { OpenOptions } from "../src/types.js";
+import type { OpenOptions } from "../src/types/rows.js";
 import { errorPayload } from "./support/bytes.js";
 import { FakeEngine } from "./support/engine.js";
 import { load, open, skip } from "./support/package.js";

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { PROTOCOL } from "../src/host/channel.js";
+import { PROTOCOL } from "../src/tabs/channel.js";
 
 /** The version, and the digest of what it stands for. */
 const KNOWN = { protocol: 5, digest: "72b257275d6e477b" };
@@ -40,5 +40,5 @@ test("tabs of two releases understand each other, or PROTOCOL tells them apart",
   for (const file of CONTRACT) parts.push(bare(await source(file)));
   assert.ok(parts.every((part) => part.length > 20));
   const digest = createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 16);
-  assert.deepEqual({ protocol: PROTOCOL, digest }, KNOWN, `Messages between tabs have changed, or PROTOCOL. If a tab of the release before would misread them, raise PROTOCOL in src/host/channel.ts. Then set KNOWN here to { protocol: ${PROTOCOL}, digest: "${digest}" }.`);
+  assert.deepEqual({ protocol: PROTOCOL, digest }, KNOWN, `Messages between tabs have changed, or PROTOCOL. If a tab of the release before would misread them, raise PROTOCOL in src/tabs/channel.ts. Then set KNOWN here to { protocol: ${PROTOCOL}, digest: "${digest}" }.`);
 });

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { local, TabStoreError, toError } from "../src/errors.js";
-import { WriterError } from "../src/writer-error.js";
-import { BackOff } from "../src/retry.js";
-import { AUTO_INCREMENT } from "../src/values.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { local, TabStoreError, toError } from "../src/types/errors.js";
+import { WriterError } from "../src/types/writer-error.js";
+import { BackOff } from "../src/client/retry.js";
+import { AUTO_INCREMENT } from "../src/types/values.js";
 import { FakeEngine, type Request } from "./support/engine.js";
 import { random } from "./support/package.js";
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { TabStoreError } from "../src/errors.js";
+import { TabStoreError } from "../src/types/errors.js";
 import type { OnResponses } from "../src/host/host.js";
 import type { PortLike } from "../src/host/session.js";
-import { live } from "../src/lock.js";
+import { live } from "../src/tabs/lock.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, leader, type Led, tab, ticking, undo } from "./support/following.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TabStoreError } from "../src/errors.js";
+import { TabStoreError } from "../src/types/errors.js";
 import { OPENING } from "../src/host/host.js";
-import type { Database } from "../src/interface.js";
-import { openOn } from "../src/open.js";
+import type { Database } from "../src/types/database.js";
+import { openOn } from "../src/open/open.js";
 import type { Platform } from "../src/platform/platform.js";
-import type { OpenOptions } from "../src/types.js";
+import type { OpenOptions } from "../src/types/rows.js";
 import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
 import { turn } from "./support/turn.js";
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { storage as storageOf } from "../src/storage.js";
-import type { Metrics } from "../src/metrics.js";
+import { storage as storageOf } from "../src/open/storage.js";
+import type { Metrics } from "../src/types/metrics.js";
 import { code, open, skip } from "./support/package.js";
 
 test("storage tells the stored data, and null for what the host does not tell", { skip }, async () => {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import type { ToHub } from "../src/host/channel.js";
-import { lockInstance, lockName } from "../src/lock.js";
+import type { ToHub } from "../src/tabs/channel.js";
+import { lockInstance, lockName } from "../src/tabs/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { turn } from "./support/turn.js";
 

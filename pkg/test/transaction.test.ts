@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { TabStoreError } from "../src/errors.js";
-import type { Transaction } from "../src/interface.js";
-import { BackOff } from "../src/retry.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { TabStoreError } from "../src/types/errors.js";
+import type { Transaction } from "../src/types/database.js";
+import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 
 async function start(auto = true): Promise<{ db: OpenDatabase; engine: FakeEngine; tx: Transaction }> {

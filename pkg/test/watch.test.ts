@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TICK, type Verdict, Watch } from "../src/watch.js";
+import { TICK, type Verdict, Watch } from "../src/tabs/leader-watch.js";
 
 /** A watch whose ticks come at intervals of the caller. */
 function watched(): { watch: Watch; tick(oldest: unknown, after?: number): Verdict; now(): number } {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Database, WriterError } from "../src/index.js";
-import { INF_MAX, INF_MIN } from "../src/values.js";
+import { INF_MAX, INF_MIN } from "../src/types/values.js";
 import { code, load, open, skip } from "./support/package.js";
 
 const key = (id: number) => ({ tableName: "t", primaryKey: { id } });

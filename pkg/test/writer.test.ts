@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
 
-import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { local, TabStoreError } from "../src/errors.js";
-import { WriterError } from "../src/writer-error.js";
-import { AUTO_INCREMENT } from "../src/values.js";
+import { Client } from "../src/client/client.js";
+import { OpenDatabase } from "../src/open/database.js";
+import { local, TabStoreError } from "../src/types/errors.js";
+import { WriterError } from "../src/types/writer-error.js";
+import { AUTO_INCREMENT } from "../src/types/values.js";
 import { FakeEngine } from "./support/engine.js";
 
 function open(auto = true): { db: OpenDatabase; engine: FakeEngine; client: Client } {

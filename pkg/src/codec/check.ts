@@ -1,7 +1,7 @@
 /** Refuses arguments of the wrong shape, by their name. */
 
-import { invalid, wrongArgument } from "../errors.js";
-import { Operand } from "../values.js";
+import { invalid, wrongArgument } from "../types/errors.js";
+import { Operand } from "../types/values.js";
 import { kindOf, shown } from "./kinds.js";
 
 /** The most entries of an array of arguments, far above every limit of the engine. The engine names its own limits. */

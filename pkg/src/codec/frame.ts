@@ -9,7 +9,7 @@
  * 0.2 us for 50 characters.
  */
 
-import { invalid, local } from "../errors.js";
+import { invalid, local } from "../types/errors.js";
 import { lengthOf } from "./kinds.js";
 
 /** Version of the request frame. */

@@ -13,10 +13,10 @@
  * once for each page (otherwise 1.1 us for each string), and strings are cut out of it (0.1 us).
  */
 
-import { local } from "../errors.js";
-import { named } from "../named.js";
-import type { Row } from "../row.js";
-import type { Cell, KeyValue, Value, ValueType } from "../types.js";
+import { local } from "../types/errors.js";
+import { named } from "../types/named.js";
+import type { Row } from "../types/row.js";
+import type { Cell, KeyValue, Value, ValueType } from "../types/rows.js";
 import { decodeText, Reader, u32At } from "./reader.js";
 import { TAG } from "./contract.js";
 

@@ -3,9 +3,9 @@
  * order. `contract-responses.ts`, which is rendered from it, calls the readers of this file.
  */
 
-import { local, TabStoreError } from "../errors.js";
-import type { Row } from "../row.js";
-import type { Consumed, KeyValue } from "../types.js";
+import { local, TabStoreError } from "../types/errors.js";
+import type { Row } from "../types/row.js";
+import type { Consumed, KeyValue } from "../types/rows.js";
 import { TAG } from "./contract.js";
 import { Page, setField } from "./page.js";
 import type { Reader } from "./reader.js";

@@ -1,6 +1,6 @@
 /** Reads varints and inline texts from the engine's bytes. */
 
-import { local } from "../errors.js";
+import { local } from "../types/errors.js";
 
 const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 const doubles = /* @__PURE__ */ new Float64Array(1);

@@ -6,8 +6,8 @@
  * which is rendered from it, calls the writers of this file. `filter.ts` has the layout of filters.
  */
 
-import { invalid } from "../errors.js";
-import type { Attributes, Condition, GetRangeRequest, InputCell, ReadOptions, UpdateRow } from "../types.js";
+import { invalid } from "../types/errors.js";
+import type { Attributes, Condition, GetRangeRequest, InputCell, ReadOptions, UpdateRow } from "../types/rows.js";
 import { checkCall, checkName, count, has, list, record } from "./check.js";
 import { COLUMN_OP, DIRECTION, EXISTENCE, IN_TRANSACTION, READ_OPTIONS, RETURN_CONTENT } from "./contract.js";
 import { writeFilter } from "./filter.js";

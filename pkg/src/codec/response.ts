@@ -3,9 +3,9 @@
  * payload`. `contract-responses.ts` reads the payloads, and `parts.ts` an error. This file makes the caller's results of them.
  */
 
-import { local, type TabStoreError } from "../errors.js";
-import type { Row } from "../row.js";
-import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types.js";
+import { local, type TabStoreError } from "../types/errors.js";
+import type { Row } from "../types/row.js";
+import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types/rows.js";
 import {
   type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten,
 } from "./contract-responses.js";

@@ -1,7 +1,7 @@
 /** Writes values, keys and versions into a request frame. Refuses an illegal value by the name of its column. */
 
-import { invalid } from "../errors.js";
-import { Double } from "../values.js";
+import { invalid } from "../types/errors.js";
+import { Double } from "../types/values.js";
 import { checkOwn, has } from "./check.js";
 import { TAG } from "./contract.js";
 import type { FrameWriter } from "./frame.js";

@@ -3,7 +3,7 @@
  * administration is by objects.
  */
 
-import type { ErrorRecord } from "../errors.js";
+import type { ErrorRecord } from "../types/errors.js";
 
 /** Where the data of an instance is. */
 export type StorageKind = "indexeddb" | "files" | "memory";

@@ -16,9 +16,9 @@
  * frozen: as long as it holds them, it is the one that writes.
  */
 
-import { invalid, local, TabStoreError } from "../errors.js";
-import { busy } from "../lock.js";
-import type { InstanceDescription } from "../types.js";
+import { invalid, local, TabStoreError } from "../types/errors.js";
+import { busy } from "../tabs/lock.js";
+import type { InstanceDescription } from "../types/rows.js";
 import type { HostFolder, HostFolders } from "./folder.js";
 import type { InstanceCalls } from "./glue.js";
 import { kept, nameIn, originFolder } from "./origin-folder.js";

@@ -2,11 +2,11 @@
  * The engine in a dedicated worker: the page's side.
  */
 
-import { leaderChanged } from "../call-queue.js";
-import { LOAD_HELP } from "../code.js";
-import { local, type TabStoreError, toError, toRecord } from "../errors.js";
-import { endOf, holderOf, PATIENCE, within } from "../lock.js";
-import type { Connect } from "./channel.js";
+import { leaderChanged } from "../client/call-queue.js";
+import { LOAD_HELP } from "../client/code.js";
+import { local, type TabStoreError, toError, toRecord } from "../types/errors.js";
+import { endOf, holderOf, PATIENCE, within } from "../tabs/lock.js";
+import type { Connect } from "../tabs/channel.js";
 import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, isShared, type ModuleName, type OnResponses, type Opening, type RunningEngine, type ToWorker } from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
 

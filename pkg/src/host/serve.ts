@@ -2,7 +2,7 @@
  * Serves a session of an engine in this thread to a client in another one: the engine's side of a port.
  */
 
-import { toRecord } from "../errors.js";
+import { toRecord } from "../types/errors.js";
 import { type EngineHost, type FromSession, type OnResponses, OPENING, type RunningEngine, type ToSession, TRANSFER_FROM } from "./host.js";
 import type { PortLike } from "./session.js";
 

@@ -2,7 +2,7 @@
  * A session of an engine in another thread: this side of its port.
  */
 
-import { local, toError } from "../errors.js";
+import { local, toError } from "../types/errors.js";
 import { type EngineHost, type FromSession, OPENING, type OnResponses, type ToSession, TRANSFER_FROM } from "./host.js";
 
 /** The part of a `MessagePort` or a `Worker` that is used here; tests put a fake in its place. */

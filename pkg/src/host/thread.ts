@@ -2,17 +2,16 @@
  * The engine in this thread. The worker runs this too, on the other side of its port.
  */
 
-import { leaderChanged } from "../call-queue.js";
-import { readClock } from "../clock.js";
-import { loadCode } from "../code.js";
-import { local, type TabStoreError, toError, toRecord } from "../errors.js";
-import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
-import { once } from "../platform/platform.js";
-import type { Connect } from "./channel.js";
+import { leaderChanged } from "../client/call-queue.js";
+import { readClock } from "./clock.js";
+import { loadCode, once } from "../client/code.js";
+import { local, type TabStoreError, toError, toRecord } from "../types/errors.js";
+import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../tabs/lock.js";
+import type { Connect } from "../tabs/channel.js";
 import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
 import { glue, type InstanceCalls, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import { type EngineEvents, type EngineHost, type EngineOptions, isShared, type LeadingEngine, type ModuleSource, type OnResponses, type Opening, type RunningEngine } from "./host.js";
-import { Leader, NOBODY } from "./leader.js";
+import { Leader, NOBODY } from "../tabs/leader.js";
 import { keepsLogs, logFolder, prepareLogs } from "./log-folder.js";
 import { canOpen } from "./origin-folder.js";
 import { onTrap, trapped, unlessTrapped } from "./traps.js";

@@ -5,7 +5,7 @@
  * leaves an export. `build.mjs` puts {@link watch} around the exports in the generated glue.
  */
 
-import { toError } from "../errors.js";
+import { toError } from "../types/errors.js";
 
 const listeners = new Set<(error: unknown) => void>();
 let first: unknown;

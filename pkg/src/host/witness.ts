@@ -4,7 +4,7 @@
  * (`log-folder.ts`).
  */
 
-import { PATIENCE, within } from "../lock.js";
+import { PATIENCE, within } from "../tabs/lock.js";
 import { folderIn, kept, LOGS, nameIn } from "./origin-folder.js";
 
 const WITNESSES = "tabstore-instances";

@@ -3,11 +3,11 @@
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
 import { isBytes, kindOf, shown } from "../codec/kinds.js";
-import { invalid } from "../errors.js";
-import type { ImportColumn, ImportOptions, NewRow } from "../loads.js";
-import type { KeyColumn, TableDescription } from "../tables.js";
-import type { InputCell, InputValue, ValueType } from "../types.js";
-import { AUTO_INCREMENT, Double } from "../values.js";
+import { invalid } from "../types/errors.js";
+import type { ImportColumn, ImportOptions, NewRow } from "../types/writer.js";
+import type { KeyColumn, TableDescription } from "../types/tables.js";
+import type { InputCell, InputValue, ValueType } from "../types/rows.js";
+import { AUTO_INCREMENT, Double } from "../types/values.js";
 import { printJson } from "./json.js";
 import { Names } from "./names.js";
 import type { SourceRow } from "./records.js";

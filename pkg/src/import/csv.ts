@@ -7,7 +7,7 @@
 
 import { setField } from "../codec/page.js";
 import { shown } from "../codec/kinds.js";
-import { invalid } from "../errors.js";
+import { invalid } from "../types/errors.js";
 import { Unreadable } from "./unreadable.js";
 
 /** How a CSV file is read. */

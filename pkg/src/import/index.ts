@@ -4,15 +4,15 @@
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { invalid, local, TabStoreError, toRecord } from "../errors.js";
-import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../loads.js";
-import { abortReason, signalOf, unlessAborted } from "../signals.js";
+import { invalid, local, TabStoreError, toRecord } from "../types/errors.js";
+import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../types/writer.js";
+import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
 import { Converter } from "./convert.js";
 import { records, type SourceRow } from "./records.js";
 import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced.js";
 import { isBytes, openSource, texts } from "./source.js";
 import { Unreadable } from "./unreadable.js";
-import { WriterError, type WriterFailure } from "../writer-error.js";
+import { WriterError, type WriterFailure } from "../types/writer-error.js";
 
 export { inspectImport } from "./inspect.js";
 

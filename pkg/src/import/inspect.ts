@@ -2,10 +2,10 @@
 
 import { checkArguments, count } from "../codec/check.js";
 import { kindOf } from "../codec/kinds.js";
-import { invalid } from "../errors.js";
-import type { ImportPreview, ImportPreviewColumn, InspectOptions } from "../loads.js";
-import { abortReason, signalOf } from "../signals.js";
-import type { ValueType } from "../types.js";
+import { invalid } from "../types/errors.js";
+import type { ImportPreview, ImportPreviewColumn, InspectOptions } from "../types/writer.js";
+import { abortReason, signalOf } from "../client/signals.js";
+import type { ValueType } from "../types/rows.js";
 import { Names } from "./names.js";
 import { records, type SourceRow } from "./records.js";
 import { Unreadable } from "./unreadable.js";

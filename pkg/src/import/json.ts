@@ -1,7 +1,7 @@
 /** Cuts JSON, as it arrives, into pieces that can be parsed alone. */
 
 import { setField } from "../codec/page.js";
-import { invalid } from "../errors.js";
+import { invalid } from "../types/errors.js";
 import { Unreadable } from "./unreadable.js";
 
 const QUOTE = 0x22;

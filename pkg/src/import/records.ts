@@ -1,6 +1,6 @@
 /** The records of a source, by its format. */
 
-import type { ImportFormat } from "../loads.js";
+import type { ImportFormat } from "../types/writer.js";
 import { type CsvOptions, CsvSplitter } from "./csv.js";
 import { ArraySplitter, LineSplitter } from "./json.js";
 import { Unreadable } from "./unreadable.js";

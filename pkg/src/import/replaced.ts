@@ -7,9 +7,9 @@
  * - A long import counts the table's rows before and after. What was stored and is no more than before has replaced something.
  */
 
-import type { Database } from "../interface.js";
-import type { NewRow } from "../loads.js";
-import type { PrimaryKey } from "../types.js";
+import type { Database } from "../types/database.js";
+import type { NewRow } from "../types/writer.js";
+import type { PrimaryKey } from "../types/rows.js";
 import { Seen } from "./seen.js";
 
 /** What an import asks of its database. */

@@ -1,9 +1,9 @@
 /** The source of an import: turns bytes into texts, in chunks as they arrive, and detects the format. */
 
 import { shown } from "../codec/kinds.js";
-import { invalid } from "../errors.js";
-import type { ImportFormat } from "../loads.js";
-import { abortReason, whenAborted } from "../signals.js";
+import { invalid } from "../types/errors.js";
+import type { ImportFormat } from "../types/writer.js";
+import { abortReason, whenAborted } from "../client/signals.js";
 
 /** Bytes to import. */
 export type ByteSource = Blob | Response | ReadableStream<Uint8Array>;

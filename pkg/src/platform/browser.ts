@@ -1,7 +1,7 @@
 /** The default entry. The package's files lie side by side, and bundlers that know `new URL(…, import.meta.url)` move them. */
 
-import { loadCode } from "../code.js";
-import { once, type Platform } from "./platform.js";
+import { loadCode, once } from "../client/code.js";
+import type { Platform } from "./platform.js";
 
 /** See {@link Platform}. */
 export const platform: Platform = {

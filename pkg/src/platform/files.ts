@@ -14,7 +14,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-import { TabStoreError } from "../errors.js";
+import { TabStoreError } from "../types/errors.js";
 import type { HostFile, HostFolder, HostFolders } from "../host/folder.js";
 import type { EngineOptions } from "../host/host.js";
 

@@ -3,7 +3,7 @@
 import workerSource from "virtual:worker";
 import wasm, { access, answers, azure, batches, compaction, dense, files, loads, occasional, rules, streams, transactions } from "virtual:wasm";
 import * as thread from "../host/thread.js";
-import type { DefaultSource } from "../loader.js";
+import type { DefaultSource } from "./loader.js";
 import type { Platform } from "./platform.js";
 
 /** An embedded module. It is compressed: base64 of the plain bytes would make every download a third larger. */

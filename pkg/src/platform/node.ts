@@ -3,9 +3,10 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-import { local } from "../errors.js";
+import { local } from "../types/errors.js";
 import { folders } from "./files.js";
-import { once, type Platform } from "./platform.js";
+import { once } from "../client/code.js";
+import type { Platform } from "./platform.js";
 
 /** Frameworks that bundle server code give a `URL` class of their own, or an address that only browsers can use. */
 async function read(url: URL): Promise<Uint8Array> {

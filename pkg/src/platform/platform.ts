@@ -4,7 +4,7 @@ import type { HostFolders } from "../host/folder.js";
 import type { ModuleName } from "../host/host.js";
 import type { WorkerLike } from "../host/port.js";
 import type { PortLike } from "../host/session.js";
-import type { DefaultSource } from "../loader.js";
+import type { DefaultSource } from "./loader.js";
 
 /** The environment of an entry. */
 export interface Platform {
@@ -20,17 +20,4 @@ export interface Platform {
   readonly folders?: HostFolders;
   /** Loads the code that runs the engine in this thread. */
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
-}
-
-/** Loads something once: browsers take milliseconds to repeat an `import()`. */
-export function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loaded: Promise<T> | undefined;
-  return () => {
-    loaded ??= load().catch((error: unknown) => {
-      // The network may work the next time.
-      loaded = undefined;
-      throw error;
-    });
-    return loaded;
-  };
 }

@@ -1,7 +1,7 @@
 /** A store of metas: one row for each timeline, found by its identifier or through an index. */
 
 import type { CallOptions, ColumnFilter, DefinedColumn, Filter, KeyValue, PrimaryKey, RangeKey, Row } from "../index.js";
-import { INF_MAX, INF_MIN } from "../values.js";
+import { INF_MAX, INF_MIN } from "../types/values.js";
 import { kindOf } from "../codec/kinds.js";
 import type { Host } from "./check.js";
 import { FieldCodec } from "./fields.js";

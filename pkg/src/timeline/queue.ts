@@ -2,7 +2,7 @@
 
 import { kindOf } from "../codec/kinds.js";
 import type { CallOptions, PrimaryKey, RangeKey, Row } from "../index.js";
-import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../values.js";
+import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../types/values.js";
 import type { Host } from "./check.js";
 import type { FieldCodec } from "./fields.js";
 import type {

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 
-import { Client } from "../../src/client.js";
-import { OpenDatabase } from "../../src/database.js";
-import type { DefinedColumn, KeyColumn } from "../../src/tables.js";
+import { Client } from "../../src/client/client.js";
+import { OpenDatabase } from "../../src/open/database.js";
+import type { DefinedColumn, KeyColumn } from "../../src/types/tables.js";
 import { FakeEngine } from "./engine.js";
 
 /** Opens one that has the table `t`. */

@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 
-import { Client } from "../../src/client.js";
-import { OpenDatabase } from "../../src/database.js";
-import type { TabStoreError } from "../../src/errors.js";
-import { Following } from "../../src/follow.js";
-import type { Connect } from "../../src/host/channel.js";
+import { Client } from "../../src/client/client.js";
+import { OpenDatabase } from "../../src/open/database.js";
+import type { TabStoreError } from "../../src/types/errors.js";
+import { Following } from "../../src/tabs/follow.js";
+import type { Connect } from "../../src/tabs/channel.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../../src/host/host.js";
-import { Leader } from "../../src/host/leader.js";
+import { Leader } from "../../src/tabs/leader.js";
 import type { PortLike } from "../../src/host/session.js";
-import { TICK } from "../../src/watch.js";
+import { TICK } from "../../src/tabs/leader-watch.js";
 import { FakeEngine } from "./engine.js";
 import { turn } from "./turn.js";
 

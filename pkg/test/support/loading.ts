@@ -1,10 +1,10 @@
 /** Handles that load, on engines that end. */
 
-import { Client } from "../../src/client.js";
-import { OpenDatabase } from "../../src/database.js";
-import { TabStoreError } from "../../src/errors.js";
-import { KeptRows } from "../../src/kept.js";
-import type { BackOff } from "../../src/retry.js";
+import { Client } from "../../src/client/client.js";
+import { OpenDatabase } from "../../src/open/database.js";
+import { TabStoreError } from "../../src/types/errors.js";
+import { KeptRows } from "../../src/client/load-replay.js";
+import type { BackOff } from "../../src/client/retry.js";
 import { type Disk, FakeEngine, newDisk } from "./engine.js";
 
 /** The error of calls that an engine may have done. */

@@ -6,7 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import type { Database } from "../../src/index.js";
-import type { OpenOptions } from "../../src/types.js";
+import type { OpenOptions } from "../../src/types/rows.js";
 
 /** The entry for Node. */
 export const entry = path.resolve("dist/node.js");

@@ -1,11 +1,11 @@
 /** A tab whose engine does not start by itself, and leaders that it may follow. */
 
-import { Client } from "../../src/client.js";
-import { PageEngine, type Start } from "../../src/engines.js";
+import { Client } from "../../src/client/client.js";
+import { PageEngine, type Start } from "../../src/open/engines.js";
 import type { EngineHost, EngineOptions, EngineReports, LeadingEngine, OnResponses, RunningEngine } from "../../src/host/host.js";
-import { Leader } from "../../src/host/leader.js";
-import { type Checked, checkOpen } from "../../src/options.js";
-import type { OpenOptions } from "../../src/types.js";
+import { Leader } from "../../src/tabs/leader.js";
+import { type Checked, checkOpen } from "../../src/open/options.js";
+import type { OpenOptions } from "../../src/types/rows.js";
 import { FakeEngine } from "./engine.js";
 import { NO_MODULES, servingWorker } from "./worker.js";
 

@@ -1,9 +1,9 @@
 /** Tabs that share one engine, with a time that the test moves. A tab can freeze and crash, as the browser does it to a real one. */
 
-import type { Client } from "../../src/client.js";
-import { Group, type Surroundings } from "../../src/consumer.js";
-import type { ConsumerRequest } from "../../src/consumer-types.js";
-import { TabStoreError } from "../../src/errors.js";
+import type { Client } from "../../src/client/client.js";
+import { Group, type Surroundings } from "../../src/changes/consumer/group.js";
+import type { ConsumerRequest } from "../../src/types/consumer.js";
+import { TabStoreError } from "../../src/types/errors.js";
 import type { Database } from "../../src/index.js";
 
 /** The client of an open database, which is its own affair. */

@@ -121,7 +121,7 @@ pub fn render() -> Result<String, Failure> {
         import(&body, true, &["FrameWriter"], "./frame.js"),
         import(&body, false, &hand_written(&body), "./request.js"),
         import(&body, false, &["writeKey"], "./value.js"),
-        import(&body, true, &types(&body), "../types.js"),
+        import(&body, true, &types(&body), "../types/rows.js"),
     ))
 }
 

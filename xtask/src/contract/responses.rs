@@ -36,9 +36,9 @@ pub fn render() -> Result<String, Failure> {
     let body = parts.join("\n");
     Ok(format!(
         "{}{}{}{}{}{}{}\n{body}",
-        import(&body, true, &["TabStoreError"], "../errors.js"),
-        import(&body, true, &["Row"], "../row.js"),
-        import(&body, true, &["Consumed", "KeyValue"], "../types.js"),
+        import(&body, true, &["TabStoreError"], "../types/errors.js"),
+        import(&body, true, &["Row"], "../types/row.js"),
+        import(&body, true, &["Consumed", "KeyValue"], "../types/rows.js"),
         import(&body, true, &["Page"], "./page.js"),
         import(&body, true, &["DecodeContext", "Pages"], "./parts.js"),
         import(

@@ -1,0 +1,57 @@
+/** Administrative calls that are asked again: those that the engine refuses for now, and those that a leader has not answered. */
+
+import { TabStoreError } from "../types/errors.js";
+import type { BackOff } from "./retry.js";
+
+/** Operations that change tables. They keep their order if the engine finds them too frequent. */
+const ORDERED = /Table|Index|Column/;
+/** Operations that may be done twice. They are asked again if the tab that leads has gone without an answer. */
+const REPEATABLE = /^(list|describe|compute|get|await|metrics|missing|flush|compact|setClock)/;
+
+/** The administrative calls of a client. */
+export class Administration {
+  /** The operations on tables that wait for a retry, one after another. */
+  private turns: Promise<unknown> | undefined;
+
+  /** `ask` asks the engine once. `follows` tells whether another engine than that one will answer now. */
+  constructor(private readonly backOff: BackOff, private readonly ask: (op: string, args: unknown) => Promise<unknown>, private readonly follows: () => boolean) {}
+
+  /** Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. */
+  async call(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    let tries = 0;
+    const once = async (): Promise<unknown> => {
+      for (;;) {
+        try {
+          return await this.ask(op, args);
+        } catch (error) {
+          if ((error as TabStoreError).code !== "LeaderChanged" || !REPEATABLE.test(op) || !this.follows()) throw error;
+        }
+      }
+    };
+    const again = async (reason: unknown): Promise<unknown> => {
+      const delay = this.backOff.delay(reason as TabStoreError, ++tries);
+      if (delay === undefined || signal?.aborted) throw reason;
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      if (signal?.aborted) throw reason;
+      return once().catch(again);
+    };
+    if (this.turns === undefined || !ORDERED.test(op)) {
+      try {
+        return await once();
+      } catch (error) {
+        if (!(error instanceof TabStoreError) || this.backOff.delay(error, 1) === undefined) throw error;
+        return this.inTurn(() => again(error));
+      }
+    }
+    return this.inTurn(() => once().catch(again));
+  }
+
+  private inTurn(work: () => Promise<unknown>): Promise<unknown> {
+    const mine = this.turns === undefined ? work() : this.turns.then(work);
+    const end = mine.catch(() => {}).then(() => {
+      if (this.turns === end) this.turns = undefined;
+    });
+    this.turns = end;
+    return mine;
+  }
+}

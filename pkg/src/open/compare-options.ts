@@ -1,0 +1,65 @@
+/**
+ * Compares the options of an opener with those of an engine that runs already, maybe in a tab with another release.
+ *
+ * Only options that the opener gave are compared, each with the value that is in force: releases may have other defaults.
+ * What the opener left out agrees with anything, so an option that only the engine's release knows does no harm. One that
+ * only the opener's release knows is refused: the engine does not do it. `salvage` alone is not shared with those that left it
+ * out. `create`, `lost`, `storage`, `integers`, `retry`, `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
+ */
+
+import { shown } from "../codec/kinds.js";
+import { invalid } from "../types/errors.js";
+import type { EngineOptions } from "../host/host.js";
+import type { Metrics } from "../types/metrics.js";
+import type { Given } from "./options.js";
+
+/** Options that metrics tell. They depend on the kind, which is stored. */
+const FIGURES: Readonly<Record<string, (metrics: Metrics) => unknown>> = {
+  kind: ({ kind }) => kind,
+  cacheBytes: ({ cache }) => cache.capacity,
+  memtableBytes: ({ memtable }) => memtable.budget,
+  reserveBytes: ({ reserve }) => reserve.capacity,
+};
+
+function equal(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one !== "function" && typeof other !== "function" && String(one) === String(other));
+}
+
+function told(value: unknown): string {
+  return value === undefined ? "the default" : typeof value === "function" ? "another function" : shown(value);
+}
+
+/** The options of the next leader: those of this one, as far as they can go along. `own` are those that the next one was given. */
+export function inherit(options: EngineOptions, own: EngineOptions): EngineOptions {
+  // A function of another tab is not to be had.
+  const { clock } = "clock.now" in options.given ? options : { clock: undefined };
+  // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
+  return { ...own, ...options, clock, name: own.name, place: own.place, client: own.client, create: false, lost: "refuse" };
+}
+
+/** The value of an option by its path, as the engine was opened. */
+function valueOf(has: EngineOptions, path: string): unknown {
+  return has.given[path] ?? path.split(".").reduce<unknown>((value, name) => (value as Given | undefined)?.[name], has);
+}
+
+/**
+ * Refuses options other than those of the engine. `has` are the options with which the engine was opened, and `metrics` asks
+ * for its figures.
+ */
+export async function agree(instance: string, wanted: Given, has: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
+  // The one option that must not be left out: writes would be refused, and data be missing, without a word.
+  if (has.salvage && wanted.salvage !== true) {
+    throw invalid(`The instance '${instance}' is open already, with salvage: true, so it is read-only.`, "Give salvage: true to read what is left of it, or close it first.");
+  }
+  for (const [option, value] of Object.entries(wanted)) {
+    const known = valueOf(has, option);
+    if (equal(value, known)) continue;
+    const real = FIGURES[option]?.((await metrics()) as Metrics) ?? known;
+    if (equal(value, real)) continue;
+    const other = real !== undefined || option.split(".")[0] in has ? `with ${told(real)}` : "by a version of TabStore that does not know it";
+    throw invalid(
+      `The argument '${option}' is ${typeof value === "function" ? "a function" : shown(value)}, but the instance '${instance}' is open already, ${other}.`,
+      `Leave '${option}' out to share the open engine as it is, or close it first.`,
+    );
+  }
+}

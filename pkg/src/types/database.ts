@@ -1,0 +1,582 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/**
+ * The public interface of an open instance: {@link Database}, with its transactions and its events.
+ *
+ * The same interface holds whether the engine runs in this thread or in a worker.
+ */
+
+import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer.js";
+import type { LiveQuery, WatchRequest } from "./live.js";
+import type { TabStoreError } from "./errors.js";
+import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./writer.js";
+import type {
+  AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
+} from "./management.js";
+import type { Metrics } from "./metrics.js";
+import type { Row } from "./row.js";
+import type {
+  Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
+  StreamDescription,
+} from "./streams.js";
+import type {
+  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
+  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+} from "./tables.js";
+import type {
+  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
+  CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
+  Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WasmModules, WriteResult,
+} from "./rows.js";
+
+// ------------------------------------------------------------------------------------------------ damage
+
+/** The result of {@link Database.storage}, in bytes. */
+export interface StorageInfo {
+  /** Stored data of the instance that is in use: segments and log. */
+  readonly live: number;
+  /** The rest of its segments: parts that nothing uses any more. `compact()` gives them back. */
+  readonly garbage: number;
+  /** The reserve for deletions on a full disk, `reserveBytes` of `open`. */
+  readonly reserve: number;
+  /** The use of the whole origin, as the browser estimates it. `null` where the host does not tell (WebKitGTK). */
+  readonly used: number | null;
+  /** The limit of the whole origin, as the browser estimates it; `null` as for `used`. Writes may fail long before it. */
+  readonly quota: number | null;
+  /** Whether the browser has promised to keep the origin's data when it makes room. `null` where the host does not tell. */
+  readonly persisted: boolean | null;
+}
+
+/** The options of {@link Database.verify}. */
+export interface VerifyOptions extends CallOptions {
+  /** Find texts that consist of NULs only. */
+  readonly texts: true;
+}
+
+/** A stored text that looks damaged. */
+export interface DamagedText {
+  /** The table. */
+  readonly tableName: string;
+  /** The stored primary key of the row. With it the row can be read and deleted, even if the key is damaged. */
+  readonly primaryKey: PrimaryKey;
+  /** Whether the text is a part of the key or an attribute value. */
+  readonly place: "primaryKey" | "attribute";
+  /** The column that holds the text. */
+  readonly column: string;
+  /** The version of the value; `undefined` for a part of the key. */
+  readonly version: number | undefined;
+  /** NULs in the text. Damaged texts have 2 to 6: the bytes of one or two characters. */
+  readonly length: number;
+}
+
+/** Rows listed by {@link Database.missing}: they depend on one damaged record. */
+export interface MissingRows {
+  /** The table; `null` if it is unknown: see `tree`. */
+  readonly tableName: string | null;
+  /**
+   * The engine's number of the table. 0 is the list of tables: tables with names between `from` and `to` may now be
+   * called `tree_<number>`. 4294967295 is the capacity meter. `null`: writes of unknown rows are missing. These rows show
+   * their earlier state, and deleted ones are there again.
+   */
+  readonly tree: number | null;
+  /**
+   * The values of the first key that may be missing, or only its first values, which stand for all keys that begin with
+   * them. `null`: from the first row on.
+   */
+  readonly from: readonly KeyValue[] | null;
+  /** In the same way, the first key behind the range; `null`: up to the last row. */
+  readonly to: readonly KeyValue[] | null;
+  /** The damaged record and its fault. */
+  readonly reason: string;
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+/** A change in the health of an open instance. */
+export interface HealthEvent {
+  /** The kind of event. */
+  readonly type: "health";
+  /**
+   * `false`: the instance is unusable and must be opened again. `true`: it works, and `error` names a problem. The
+   * device's clock has jumped (`ClockJumped`). The origin is full, so writes that add are refused until there is room
+   * (`QuotaExceeded`). Compaction has met a damaged record (`Corrupt`) and skips its partition for a while. The index of
+   * a segment is damaged (`Corrupt`): no row is lost, and `compact` stores it anew. A secondary index could not be built
+   * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while. The code of compaction cannot be
+   * loaded (`Unavailable`): rows are written and read, with more and more work a read, until a later try succeeds. The
+   * engine has died, by a trap (`OTSInternalServerError`) or with its worker (`Closed`), and a fresh one is being opened.
+   */
+  readonly healthy: boolean;
+  /**
+   * The problem; `null` when a failed index build goes on ({@link IndexDescription.failure}), and when another engine
+   * runs after a death. No event reports the end of
+   * other problems. For a full origin, `metrics` shows it: `reserve.bytes` is `reserve.capacity` again.
+   */
+  readonly error: TabStoreError | null;
+}
+
+/** What a `leader` listener gets. */
+export interface LeaderEvent {
+  /** The kind of the event. */
+  readonly type: "leader";
+  /** The part of this tab from now on. */
+  readonly role: Role;
+}
+
+/** The events of a {@link Database}, by name. */
+export interface DatabaseEvents {
+  /**
+   * The engine has failed for good, another tab has taken the instance over, or its data was deleted: every later call
+   * rejects with the error. It comes without a call. Problems that do not end the instance are reported too
+   * (`healthy: true`). The first listener also gets earlier ones.
+   */
+  health: HealthEvent;
+  /** The tab that led the instance has ended, and another tab leads, or this one ({@link Database.role}). */
+  leader: LeaderEvent;
+}
+
+// ------------------------------------------------------------------------------------------------ transactions
+
+/** The result of ending a transaction. */
+export interface TransactionResult {
+  /** Capacity units it cost: one write unit. */
+  readonly consumed: Consumed;
+}
+
+/**
+ * Reads and writes of rows that share a partition key. They see each other. Others see nothing of them before {@link
+ * Transaction.commit}; then all take effect in one step [R7].
+ *
+ * While it is open no other write reaches rows of the partition key (`OTSRowOperationConflict`, tried again automatically
+ * for some seconds); other reads see the earlier state. Calls run one after another, in call order, so you need not await
+ * each of them. It ends by itself 60 s after it began, and may write 4 MB.
+ *
+ * Rejections beside those of the same calls of {@link Database}: `OTSSessionNotExist` when it has ended,
+ * `OTSDataOutOfRange` for a row of another partition key or table, `OTSOutOfTransactionDataSizeLimit` beyond 4 MB.
+ *
+ * @example
+ * ```ts
+ * await using tx = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
+ * const { row } = await tx.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" } });
+ * const balance = row?.get("balance");                // undefined: no such row, or no such column
+ * if (typeof balance === "number" && balance >= 10) {
+ *   await Promise.all([
+ *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" }, increment: { balance: -10 } }),
+ *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" }, increment: { balance: 10 } }) ]);
+ *   await tx.commit();
+ * }                                                   // not committed: aborted at the end of the block
+ * ```
+ */
+export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow"> {
+  /** Its id. */
+  readonly id: string;
+  /** Its state. Also `"ABORTED"` when the store has ended it, once a call has noticed that. */
+  readonly state: "OPEN" | "COMMITTED" | "ABORTED";
+  /** Capacity units of its start: one write unit. */
+  readonly consumed: Consumed;
+  /** As {@link Database.getRange}, within the partition key. */
+  getRange(request: GetRangeRequest): Promise<GetRangeResult>;
+  /** As {@link Database.scan}, within the partition key: `start` and `end` must name it. */
+  scan(request: ScanRequest): AsyncIterableIterator<Row>;
+  /** As {@link Database.scanPages}, within the partition key. */
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
+  /** As {@link Database.batchWriteRow}; refused rows are not tried again. */
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
+  /**
+   * Commits all writes, after all earlier calls have ended. If it rejects, nothing took effect. It also rejects with
+   * `OTSSessionNotExist` if the transaction has deleted a version and `maxVersions` was lowered since.
+   */
+  commit(options?: CallOptions): Promise<TransactionResult>;
+  /** Drops all writes, after all earlier calls have ended. Later calls reject. */
+  abort(options?: CallOptions): Promise<TransactionResult>;
+  /** `await using` aborts it at the end of the block if it is open then. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+// ------------------------------------------------------------------------------------------------ the instance
+
+/**
+ * An open instance.
+ *
+ * Operations of one caller on one row happen in call order, also with retries ({@link RetryOptions}). A write resolves
+ * when it is stored; from then on every read sees it [R5]. A single-row write happens wholly or not at all [R4]. Every
+ * method rejects with a {@link TabStoreError}. Its `code` is the service's (`OTSParameterInvalid`, …) or a local one
+ * (`Closed`, `QuotaExceeded`, `Corrupt`, `LeaderChanged`, …); its `message` names the culprit. Only a call cancelled by
+ * its `signal` rejects with the signal's reason.
+ */
+export interface Database {
+  /** The instance's name, as given to `open`. */
+  readonly name: string;
+  /** The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. */
+  readonly persistence: "indexeddb" | "files" | "memory";
+  /** Whether this tab has the engine, or follows the tab that has it. In memory it is always `"leader"`. */
+  readonly role: Role;
+  /** Whether `close` was called, or the engine has failed. */
+  readonly closed: boolean;
+
+  /**
+   * Creates a table, which is usable as soon as this resolves [T1].
+   *
+   * @throws `OTSObjectAlreadyExist` when there is one of that name, `OTSQuotaExhausted` beyond 64 tables [I3],
+   * `OTSParameterInvalid` for a wrong name, key or option [T2], [T3], [T4].
+   * @example
+   * ```ts
+   * await db.createTable({ tableName: "reading", maxVersions: 3,
+   *   primaryKey: [{ name: "station", type: "STRING" }, { name: "at", type: "INTEGER" }] });
+   * ```
+   */
+  createTable(request: CreateTableRequest): Promise<void>;
+  /** The names of all tables, sorted [T1]. */
+  listTable(options?: CallOptions): Promise<string[]>;
+  /** A table's key and options [T1]. Azure tables are named `account/table` here. @throws `OTSObjectNotExist`. */
+  describeTable(request: TableRequest | string): Promise<TableDescription>;
+  /**
+   * Changes options, reserved throughput or both. The data stays readable and writable [T5]. An Azure table, `account/table`, has a
+   * stream to change and nothing else.
+   *
+   * @throws `OTSTooFrequentReservedThroughputAdjustment` for a second change of the throughput within 2 minutes [T6].
+   */
+  updateTable(request: UpdateTableRequest): Promise<TableDescription>;
+  /** Deletes a table, its rows and its indexes [T1]. @throws `OTSObjectNotExist`. */
+  deleteTable(request: TableRequest | string): Promise<void>;
+
+  /**
+   * Adds a secondary index. It can be read once all existing rows are in it; `describeTable` reports the progress. Until
+   * then reads of it reject with "Disallow read index table in building base state".
+   *
+   * @throws `OTSParameterInvalid` for a 6th index, a column that is not defined, or a table whose options do not allow
+   * indexes [T8]; `OTSObjectAlreadyExist`; `OTSQuotaExhausted` beyond 64 tables [I3].
+   * @example
+   * ```ts
+   * await db.createTable({ tableName: "order", primaryKey: [{ name: "id", type: "STRING" }],
+   *   definedColumns: [{ name: "customer", type: "STRING" }, { name: "total", type: "DOUBLE" }] });
+   * await db.createIndex({ tableName: "order",
+   *   index: { indexName: "order_by_customer", primaryKey: ["customer"], columns: ["total"] } });
+   * const { rows } = await db.getRange({ tableName: "order_by_customer",
+   *   start: { customer: "ann", id: INF_MIN }, end: { customer: "ann", id: INF_MAX } });
+   * ```
+   */
+  createIndex(request: CreateIndexRequest): Promise<void>;
+  /** Removes a secondary index and its rows. @throws `OTSObjectNotExist`. */
+  dropIndex(request: DropIndexRequest): Promise<void>;
+  /**
+   * Defines more attribute columns, for use in indexes.
+   *
+   * @throws `OTSParameterInvalid` for more than 32 in all, or a name that is there already.
+   * @example
+   * ```ts
+   * await db.addDefinedColumn({ tableName: "order", columns: [{ name: "paid", type: "BOOLEAN" }] });
+   * ```
+   */
+  addDefinedColumn(request: AddDefinedColumnRequest): Promise<void>;
+  /** Takes columns out of the definition; their values stay. @throws `OTSParameterInvalid` for one that an index uses. */
+  deleteDefinedColumn(request: DeleteDefinedColumnRequest): Promise<void>;
+  /**
+   * Cuts a table into slices of similar size, for readers that share the work, without reading the data [P4].
+   *
+   * @throws `OTSObjectNotExist`; `OTSParameterInvalid` for a size of 0 or less, or a unit below 1 MiB.
+   * @example
+   * ```ts
+   * const { splits } = await db.computeSplitPointsBySize({ tableName: "reading", splitSize: 8, splitSizeUnitBytes: 1 << 20 });
+   * await Promise.all(splits.map(({ lower, upper }) => read(db.scan({ tableName: "reading", start: lower, end: upper }))));
+   * ```
+   */
+  computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult>;
+  /**
+   * The metered storage of a table or an index [V9]. Reads all of it, and costs no units.
+   *
+   * @throws `OTSObjectNotExist`.
+   * @example
+   * ```ts
+   * const { rows, bytes } = await db.computeStorage({ tableName: "reading" });
+   * ```
+   */
+  computeStorage(request: TableRequest | string): Promise<ComputeStorageResult>;
+  /**
+   * The reserved and used units, by the second or by the hour, and their cost [C2], [C3].
+   *
+   * @example
+   * ```ts
+   * const { total } = await db.computeConsumed({ tableName: "reading", period: "hour" });
+   * total.onDemand.read                                 // units above the reserved throughput
+   * ```
+   */
+  computeConsumed(request?: ComputeConsumedRequest): Promise<ComputeConsumedResult>;
+
+  /**
+   * Creates an access key, which signs requests over a protocol [I6]. Calls of this interface need none.
+   *
+   * @example
+   * ```ts
+   * const { accessKeyId, accessKeySecret } = await db.createAccessKey({ rights: ["read"] });
+   * ```
+   */
+  createAccessKey(request: CreateAccessKeyRequest): Promise<NewAccessKey>;
+  /** The access keys, without their secrets [I6]. */
+  listAccessKeys(options?: CallOptions): Promise<AccessKey[]>;
+  /** Turns an access key on or off, or changes its rights [I6]. @throws `OTSObjectNotExist`. */
+  updateAccessKey(request: UpdateAccessKeyRequest): Promise<AccessKey>;
+  /** Deletes an access key [I6]. @throws `OTSObjectNotExist`. */
+  deleteAccessKey(request: string | { readonly accessKeyId: string; readonly signal?: AbortSignal | undefined }): Promise<void>;
+
+  /**
+   * Puts a row: replaces the whole row [R1].
+   *
+   * A call is held in memory until it is answered. For many rows use {@link Database.writer}, which bounds their number.
+   *
+   * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`; `OTSRowOperationConflict` while a transaction
+   * holds the row; `OTSCapacityUnitExhausted` over the limit of `throttle` [C5].
+   * @example
+   * ```ts
+   * const { consumed } = await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1n },
+   *   attributes: { tempMax: 12.8, wet: true, note: [{ value: "fog", version: Date.now() }] } });
+   * ```
+   */
+  putRow(request: PutRowRequest): Promise<WriteResult>;
+  /**
+   * Puts columns, deletes versions and columns, adds to counters; all of it or nothing [R1], [T7].
+   *
+   * @throws as {@link Database.putRow}; `OTSParameterInvalid` where the table does not allow updates, or for a counter that
+   * holds no integer or would leave 64 bits.
+   * @example
+   * ```ts
+   * const { row } = await db.updateRow({ tableName: "page", primaryKey: { path: "/" }, increment: { hits: 1 },
+   *   returnContent: { afterModify: ["hits"] } });
+   * row?.get("hits")                                    // counted exactly, however many count at once
+   * ```
+   */
+  updateRow(request: UpdateRowRequest): Promise<WriteResult>;
+  /** Deletes a row with all columns and versions [R1]. @throws as {@link Database.putRow}. */
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
+  /**
+   * Reads one row [R1], [V8].
+   *
+   * @example
+   * ```ts
+   * const { row } = await db.getRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 },
+   *   filter: col("wet").eq(true, { passIfMissing: false }) });   // null unless it is wet
+   * ```
+   */
+  getRow(request: GetRowRequest): Promise<GetRowResult>;
+
+  /**
+   * Reads rows between two keys, at most 5000 rows or 4 MB a call [R3].
+   *
+   * @throws `OTSInvalidPK` for an end that lacks a key column; `OTSParameterInvalid` when `start` is not before `end`;
+   * `OTSObjectNotExist`.
+   * @example
+   * ```ts
+   * const page = await db.getRange({ tableName: "reading", limit: 100,
+   *   start: { station: "SEA", at: INF_MIN }, end: { station: "SEA", at: INF_MAX } });
+   * page.nextStartPrimaryKey                            // the start of the next page, or null
+   * ```
+   */
+  getRange(request: GetRangeRequest): Promise<GetRangeResult>;
+  /** Reads a range of any length, row by row. Each page is one snapshot, a whole scan is not [R3]. */
+  scan(request: ScanRequest): AsyncIterableIterator<Row>;
+  /** Reads a range page by page. Faster than {@link Database.scan}, because it does not await between rows. */
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
+
+  /**
+   * Counts rows between two keys, however many there are [R3]. The engine reads them in stretches of at most 5000 rows or
+   * 4 MB, and other calls go in between. Each stretch is one snapshot, a whole count is not: of a table that is dropped and created again meanwhile it counts both. No row leaves the engine. It
+   * costs what reading the rows costs. `signal` ends it between two stretches.
+   *
+   * @throws As {@link Database.getRange}; the reason of its signal.
+   * @example
+   * ```ts
+   * const { count } = await db.count({ tableName: "reading", filter: col("wet").eq(true, { passIfMissing: false }) });
+   * ```
+   */
+  count(request: CountRowsRequest): Promise<CountRowsResult>;
+
+  /** Reads up to 100 rows of one or many tables [R2]: one array a table, in the order of its keys. */
+  batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;
+  /**
+   * Writes up to 200 rows, 4 MB, of one or many tables [R2]. Each row is atomic, the batch is not: results come in order,
+   * one for each row. With `atomic: true`, all rows or none.
+   *
+   * @example
+   * ```ts
+   * const results = await db.batchWriteRow([
+   *   { tableName: "reading", put: { primaryKey: { station: "SEA", at: 2 }, attributes: { wet: false } } },
+   *   { tableName: "reading", delete: { primaryKey: { station: "SEA", at: 1 } } } ], { atomic: true });
+   * ```
+   */
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: BatchWriteOptions): Promise<BatchWriteResult[]>;
+
+  /**
+   * Starts a transaction on the rows of one partition key [R7]; see {@link Transaction}.
+   *
+   * @throws `OTSRowOperationConflict` while another one holds the key; `OTSParameterInvalid` on a table that has none, or
+   * for more than the partition key.
+   */
+  startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction>;
+
+  /** A stream of puts into one table; see {@link RowWriter}. */
+  writer(tableName: string, options?: WriterOptions): RowWriter;
+  /**
+   * Imports rows from objects or from a CSV, JSON (an array of objects) or NDJSON file, without holding all of it in memory.
+   *
+   * Columns named in the table's primary key become the key. An empty CSV field, `null` and a missing property become no
+   * attribute. Columns get the types that the table has defined. Integers of JSON are exact up to 64 bits, on every host.
+   * Longer ones are refused by row and column, unless the column's type is DOUBLE or STRING.
+   *
+   * Rows stored before a failure or a cancellation stay.
+   *
+   * @throws {@link WriterError} when it ends in the middle. The reason is a refused row, a full disk (`QuotaExceeded`), or a
+   * source or listener that throws (`Aborted`, with the reason as its `cause`). Its `stored` and its message say how many rows
+   * are stored. A cancelled import rejects with the signal's reason; the last progress has the numbers.
+   * @example
+   * ```ts
+   * await db.importRows("weather", file, { columns: { temp_max: { type: "DOUBLE" } },
+   *   onProgress: ({ bytes }) => bar(bytes / file.size), signal });
+   * ```
+   */
+  importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
+
+  /** The streams of the instance, or that of one table [ST1]. Azure tables are named `account/table`. @throws `OTSObjectNotExist`. */
+  listStream(request?: ListStreamRequest): Promise<StreamDescription[]>;
+  /**
+   * A stream, and its shards: one for each partition, and those of before that still have records. A cut makes two children,
+   * a merger one child with two parents. Who reads parents first sees the changes of each key in order [ST2].
+   *
+   * @throws `OTSObjectNotExist` for an unknown stream or shard; `OTSParameterInvalid` for a malformed id.
+   */
+  describeStream(request: DescribeStreamRequest): Promise<DescribeStreamResult>;
+  /** A place in a shard, to read from: its oldest record, a time, or behind the latest one [ST1], [ST3]. @throws as `describeStream`. */
+  getShardIterator(request: GetShardIteratorRequest): Promise<string>;
+  /**
+   * The changes of a shard behind a place: each committed change once, in order [ST2]. {@link Database.changes} reads all shards
+   * by itself.
+   *
+   * @throws `OTSParameterInvalid` for a place that is none; `OTSObjectNotExist` if its stream is gone;
+   * `OTSTrimmedDataAccess` if records behind it have expired [ST3].
+   */
+  getStreamRecord(request: GetStreamRecordRequest): Promise<GetStreamRecordResult>;
+  /**
+   * The changes of a table, one after another: those of its stream so far, then each new one when it is stored. The changes of
+   * one row come in order. Breaking off ends it.
+   *
+   * @throws `OTSObjectNotExist` if the table has no stream; `OTSTrimmedDataAccess` if changes behind `from` are gone (they have
+   * expired, or the stream was disabled): note the time, read the table, and go on from that time; the signal's reason.
+   * @example
+   * ```ts
+   * await db.updateTable({ tableName: "order", stream: { enabled: true, expirationHours: 24 } });
+   * let place = "oldest";                 // keep it where it outlives the page
+   * for await (const { type, primaryKey, cells, token } of db.changes({ tableName: "order", from: place, once: true })) {
+   *   console.log(type, primaryKey, cells);
+   *   place = token;
+   * }
+   * ```
+   */
+  changes(request: ChangesRequest): AsyncIterableIterator<Change>;
+  /**
+   * A group of consumers that share the work of a table's changes, or of its rows; see {@link ConsumerGroup}. The group's place
+   * is stored in the table `__tabstore_consumers` of the instance, which the first group makes. Each loop is a consumer, in
+   * whichever tab. Records come at least once [ST2].
+   *
+   * @example
+   * ```ts
+   * await db.updateTable({ tableName: "order", stream: { enabled: true, expirationHours: 24 } });
+   * await db.putRow({ tableName: "order", primaryKey: { id: "o1" }, attributes: { total: 12.5 } });
+   * const group = db.consumer({ tableName: "order", group: "upload", type: "BaseAndStream" });
+   * for await (const { records, checkpoint } of group) {
+   *   for (const { type, primaryKey, cells } of records) console.log(type, primaryKey, cells);
+   *   await checkpoint();                               // these do not come again
+   *   break;                                            // without it the loop waits for more
+   * }
+   * ```
+   */
+  consumer(request: ConsumerRequest): ConsumerGroup;
+  /** The consumer groups of the instance, by table and name. */
+  listConsumerGroups(request?: ListConsumerGroupsRequest): Promise<ConsumerGroupSummary[]>;
+  /**
+   * A live query: the rows of a range, or one row, and again after each commit that changes them. It needs no stream. A commit
+   * that does not touch the rows costs it nothing; one that does makes it read the touched rows again. Nothing is read
+   * while nobody iterates or is subscribed. Rows that expire go with the next read of the range.
+   *
+   * Reads cost their units [C1]: all rows first and after a hand-over between tabs, then the touched ones.
+   *
+   * @example
+   * ```ts
+   * for await (const { rows, changed } of db.watch({ tableName: "order", limit: 20 })) {
+   *   console.log(rows.map((row) => row.toObject()), changed);
+   *   break;
+   * }
+   * ```
+   */
+  watch(request: WatchRequest): LiveQuery;
+
+  /**
+   * Searches all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some short texts
+   * that are not ASCII as NULs; CHANGELOG.md says what to do about them. It reads everything, page by page, costs the
+   * units of that, and changes nothing.
+   *
+   * @example
+   * ```ts
+   * for await (const { tableName, primaryKey, column } of db.verify({ texts: true })) console.log(tableName, primaryKey, column);
+   * ```
+   */
+  verify(options: VerifyOptions): AsyncIterableIterator<DamagedText>;
+  /**
+   * The unreadable data of an instance that was opened with `salvage: true`, complete when `open` resolves. Empty for an
+   * instance opened without it.
+   *
+   * @example
+   * ```ts
+   * for (const { tableName, from, to, reason } of await db.missing()) console.log(tableName, from, to, reason);
+   * ```
+   */
+  missing(options?: CallOptions): Promise<MissingRows[]>;
+  /** The current state of the engine. */
+  metrics(options?: CallOptions): Promise<Metrics>;
+  /**
+   * The space of the instance, and of the origin that all its instances share.
+   *
+   * @example
+   * ```ts
+   * const { live, garbage, used, quota } = await db.storage();
+   * if (garbage > live) await db.compact();
+   * ```
+   */
+  storage(options?: CallOptions): Promise<StorageInfo>;
+  /**
+   * Asks the browser to keep the origin's data when it makes room, and gives its answer. Nothing else asks: Firefox shows a
+   * dialog, Chrome and Safari decide by themselves, and may decide otherwise later. In Firefox the promise is settled when the
+   * user answers, which may be never. An abort of the signal ends the wait, but not the dialog. @throws `Unavailable` in workers and
+   * where the host has no such promise.
+   */
+  persist(options?: CallOptions): Promise<boolean>;
+  /**
+   * Loads code that is otherwise loaded on first use, so that all calls work without a network too: all of it, some 320 KB gzip, or
+   * the modules with these names (see {@link init}). What is loaded stays in this page. For a reload, a service worker has to
+   * keep the files: `tabstore/files.json` has their names. @throws `Unavailable` where a file cannot be loaded.
+   */
+  preload(modules?: readonly (keyof WasmModules)[]): Promise<void>;
+  /** Flushes memory to segments. Not needed for safety: a write that resolved is stored. */
+  flush(options?: CallOptions): Promise<void>;
+  /**
+   * Merges all segments and removes data for good that versions, time to live and deletions hide [V3], [V5]. In the
+   * background the engine removes expired and deleted data only if that frees enough space. Data that expired since the
+   * last flush stays at least ten minutes.
+   */
+  compact(options?: CallOptions): Promise<void>;
+  /** Sets an injected clock (milliseconds since 1970 UTC) [V10], for all tabs and for the next leader. @throws when the instance was opened without `clock: { now }`. */
+  setClock(now: number, options?: CallOptions): Promise<void>;
+  /**
+   * Waits for the reads and writes of rows in flight, then closes. The last handle of the page closes the engine. Later
+   * calls reject with `Closed`; so do unanswered calls about tables or the engine (`createTable`, `compact`, …). Closing
+   * twice is fine.
+   *
+   * A page that goes away need not close: no acknowledged data is lost.
+   */
+  close(): Promise<void>;
+  /** `await using db = await open("demo")` closes at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
+
+  /** Listens to an event. */
+  addEventListener<K extends keyof DatabaseEvents>(
+    type: K, listener: (event: DatabaseEvents[K]) => void, options?: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined },
+  ): void;
+  /** Stops listening. */
+  removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void;
+}
