@@ -11,6 +11,7 @@ import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.
 import { Leader } from "../src/tabs/leader.js";
 import { FakeEngine, newDisk } from "./support/engine.js";
 import { checked, WaitingTab } from "./support/tab.js";
+import { until } from "./support/turn.js";
 
 const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const refused = (code: string) => (error: unknown): boolean => error instanceof TabStoreError && error.code === code;
@@ -77,14 +78,14 @@ const silent: Setup = (engine) => {
 test("changes that a leader has done, and not told, are asked again under their numbers and in order: they are done once, with their answers", async () => {
   const { db, first, lead } = await follower(silent);
   const changes = [db.createTable(table("a")), db.deleteTable("a"), db.createAccessKey({ rights: ["read"] }), db.createTable(table("a"))];
-  await turn();
-  const [one] = [first.session()];
+  await until(() => first.session()?.done.length === 4);
+  const one = first.session();
   assert.deepEqual(one.done, ["createTable", "deleteTable", "createAccessKey", "createTable"]);
   assert.ok(one.numbers.every((number, i) => number! > (one.numbers[i - 1] ?? 0)), `${one.numbers}`);
   first.leader.stop();
   // The next one goes before it has answered, too.
   const second = lead((engine) => (engine.tells = false));
-  await turn();
+  await until(() => second.session()?.calls.length === 4);
   second.leader.stop();
   const third = lead((engine) => (engine.admin = () => key("another")));
   const answers = await Promise.all(changes);

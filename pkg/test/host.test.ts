@@ -14,7 +14,8 @@ import { createOn, deleteOn, describeOn, listOn } from "../src/open/instances.js
 import { init, loadModule, moduleSource } from "../src/platform/loader.js";
 import { lockInstance, lockName } from "../src/tabs/lock.js";
 import { openOn } from "../src/open/open.js";
-import { once, type Platform } from "../src/platform/platform.js";
+import { once } from "../src/client/code.js";
+import type { Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types/rows.js";
 import { FakeWorker, NO_MODULES } from "./support/worker.js";
 import { turn } from "./support/turn.js";

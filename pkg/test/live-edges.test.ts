@@ -7,6 +7,7 @@ import { runInNewContext } from "node:vm";
 
 import type { Database, LiveRows, PrimaryKey, Row } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
+import { until } from "./support/turn.js";
 
 const tableName = "t";
 const put = (id: number, v: unknown = id) => ({ tableName, primaryKey: { id }, attributes: { v } }) as never;
@@ -19,14 +20,6 @@ async function table(primaryKey: readonly object[] = [{ name: "id", type: "INTEG
   const db = await open(options as never);
   await db.createTable({ tableName, primaryKey: primaryKey as never, maxVersions: 2 });
   return db;
-}
-
-async function until(holds: () => boolean, what: () => string): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!holds()) {
-    if (performance.now() > end) assert.fail(what());
-    await pause(5);
-  }
 }
 
 async function scanned(db: Database): Promise<Row[]> {
