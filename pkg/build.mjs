@@ -155,7 +155,7 @@ const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$/.te
 writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
 
 // They work on the public interface, so they are the same beside each entry.
-await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
+await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", schema: "src/schema/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
 
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {
@@ -173,7 +173,7 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
+for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "schema/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);
   if (statSync(file).isFile() && !reached.has(file)) rmSync(file);

@@ -16,8 +16,18 @@ import { createOn, deleteOn, describeOn, listOn } from "./open/instances.js";
 import type { Database } from "./types/database.js";
 import type { ImportPreview, InspectOptions } from "./types/writer.js";
 import { openOn } from "./open/open.js";
+import type { Schema, SchemaOptions, TypedDatabase } from "./schema/types.js";
+import { double } from "./types/values.js";
 import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types/rows.js";
+
+/** The method of a schema that makes its tables: see schema/define.ts, which comes with the entry `tabstore/schema`. */
+const ATTACH = Symbol.for("tabstore.schema");
+
+/** Options with a schema. */
+interface WithSchema {
+  readonly schema: { readonly [ATTACH]?: (attaching: object) => Promise<unknown> };
+}
 
 export { TabStoreError } from "./types/errors.js";
 export { col } from "./types/filter.js";
@@ -58,9 +68,15 @@ export type { WriterFailure } from "./types/writer-error.js";
  * ```ts
  * const db = await open("demo");
  * ```
+ *
+ * With a schema of `tabstore/schema` it makes the tables that are missing, adds indexes and columns, and gives typed tables.
+ * `SchemaMismatch` says by name what differs and cannot be changed.
  */
-export function open(name: string, options?: OpenOptions): Promise<Database> {
-  return openOn(platform, name, options);
+export function open<D extends Schema>(name: string, options: SchemaOptions<D>): Promise<TypedDatabase<D>>;
+export function open(name: string, options?: OpenOptions): Promise<Database>;
+export function open(name: string, options?: OpenOptions & Partial<WithSchema>): Promise<unknown> {
+  const attach = options?.schema?.[ATTACH];
+  return attach === undefined ? openOn(platform, name, options) : attach({ options, double, open: (plain: OpenOptions) => openOn(platform, name, plain) });
 }
 
 /**

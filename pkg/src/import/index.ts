@@ -16,7 +16,7 @@ import { WriterError, type WriterFailure } from "../types/writer-error.js";
 
 export { inspectImport } from "./inspect.js";
 
-const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
+const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "map", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
 const KEPT_FAILURES = 100;
 /** With those that the writer lost. */
 const KEPT_LOST = 1000;
@@ -118,6 +118,7 @@ class Import {
     const { onError = "stop", onDuplicate = "replace" } = options;
     if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
     if (!["replace", "stop", "skip"].includes(onDuplicate)) throw invalid(`The argument 'onDuplicate' is ${shown(onDuplicate)}; it must be one of replace, stop, skip.`);
+    if (options.map !== undefined && typeof options.map !== "function") throw invalid(`The argument 'map' is ${kindOf(options.map)}; it must be a function.`);
     this.onError = onError;
     this.onDuplicate = onDuplicate;
   }
@@ -202,7 +203,8 @@ class Import {
     const number = ++this.row;
     if (record instanceof Unreadable) return { number, row: undefined, reason: record };
     try {
-      return { number, row: this.newRow(record, number) };
+      const mapped = this.options.map === undefined ? record : this.options.map(record as Readonly<Record<string, unknown>>, number);
+      return { number, row: mapped === undefined || mapped === null ? undefined : this.newRow(mapped as SourceRow, number) };
     } catch (reason) {
       return { number, row: undefined, reason };
     }
@@ -210,6 +212,10 @@ class Import {
 
   /** Puts a row, or leaves it out. */
   private put({ number, row, reason }: ReadRow, replaced: Replaced | undefined): undefined | Promise<void> {
+    if (row === undefined && reason === undefined) {
+      this.gaps.push(this.written);
+      return undefined;
+    }
     if (row === undefined) return this.leaveOut(number, reason);
     let wait: undefined | Promise<void>;
     try {

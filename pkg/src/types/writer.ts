@@ -136,6 +136,12 @@ export interface ImportOptions extends CallOptions {
   readonly delimiter?: string | undefined;
   /** Whether the first line of a CSV file names the columns (the default). If not, they are `_1`, `_2`, `_3`, … */
   readonly header?: boolean | undefined;
+  /**
+   * Makes a row of a record of the source, or `undefined` to leave it out: `({ name, ...rest }) => ({ ...rest, title: name, kind: "city" })`.
+   * Texts of a CSV file come as they are in the file; rules of `columns` are for the columns that this returns. What it throws ends the
+   * import, unless it is a {@link TabStoreError} of a wrong value, which `onError` decides.
+   */
+  readonly map?: ((record: Readonly<Record<string, unknown>>, row: number) => NewRow | Readonly<Record<string, unknown>> | undefined) | undefined;
   /** The beginning of lines of a CSV file to skip, as in `"#"`; by default no line is skipped, but empty ones. */
   readonly comment?: string | undefined;
   /** Called after each stored batch, and at the end. */

@@ -1,0 +1,156 @@
+/** The columns of a schema: their types, how values are stored, and whether a row must have them. */
+
+import { kindOf, shown } from "../codec/kinds.js";
+import type { InputValue, Value, ValueType } from "../types/data.js";
+
+/** Whether a row has the column: always; perhaps; if not, a value stands for it; the store gives it. */
+export type Presence = "required" | "optional" | "default" | "auto";
+
+/** How a value becomes a stored one, and back. */
+export interface Codec<T> {
+  /** What a value must be, in words: "a text". */
+  readonly what: string;
+  /** Whether a value, of any type, is one of this column. */
+  readonly is: (value: unknown) => value is T;
+  /** The stored value. Doubles are made by `double`. */
+  readonly encode: (value: T, double: (value: number) => InputValue) => InputValue;
+  /** The value of a stored one. Throws, or gives `undefined`, where it is none. */
+  readonly decode: (value: Value) => T | undefined;
+}
+
+/** What a column of a schema keeps, beside its type. */
+interface Settings<T> {
+  readonly presence: Presence;
+  readonly initial?: T;
+  readonly keeps?: number;
+}
+
+/**
+ * A column of a schema; `t` makes them. `T` is the type of its values, `S` the type that is stored, `P` says whether a row must have
+ * it. A column never changes: each modifier gives a new one.
+ */
+export class Column<T, S extends ValueType, P extends Presence = "required"> {
+  /** The type of its values. There is no value: it is for types alone. */
+  declare readonly value: T;
+  /** Whether a row must have it. */
+  readonly presence: P;
+  /** @internal The value for rows without the column. */
+  readonly initial: T | undefined;
+  /** @internal Versions that are kept. */
+  readonly keeps: number;
+
+  /** @internal */
+  constructor(/** The stored type. */ readonly stored: S, /** @internal */ readonly codec: Codec<T>, settings: Settings<T> & { readonly presence: P }) {
+    this.presence = settings.presence;
+    this.initial = settings.initial;
+    this.keeps = settings.keeps ?? 1;
+    Object.freeze(this);
+  }
+
+  /** A row may lack it. */
+  get optional(): Column<T, S, "optional"> {
+    return this.with({ presence: "optional" });
+  }
+
+  /** A row that lacks it, also an older one, is read with this value. A new row may leave it out. */
+  default(value: T): Column<T, S, "default"> {
+    if (!this.codec.is(value)) throw new TypeError(`The default is ${kindOf(value)}; it must be ${this.codec.what}.`);
+    return this.with({ presence: "default", initial: value });
+  }
+
+  /**
+   * The newest so many values stay, for `versions` and `undo`: 2 or more. `put` replaces a row with its history; `update` and `upsert`
+   * add to it. A table with indexes keeps one version.
+   */
+  versions(count: number): Column<T, S, P> {
+    if (!Number.isSafeInteger(count) || count < 2) throw new TypeError(`The argument 'count' is ${shown(count)}; it must be an integer of at least 2.`);
+    return this.with({ presence: this.presence, keeps: count });
+  }
+
+  /** The store gives the value of a new row: for one INTEGER column of the key, not the first. */
+  get auto(): S extends "INTEGER" ? Column<T, S, "auto"> : "only integers are given by the store" {
+    if (this.stored !== "INTEGER") throw new TypeError("Only integers are given by the store.");
+    return this.with({ presence: "auto" }) as never;
+  }
+
+  private with<Q extends Presence>(changed: Settings<T> & { readonly presence: Q }): Column<T, S, Q> {
+    return new Column(this.stored, this.codec, { keeps: this.keeps, ...changed });
+  }
+}
+
+/** Any column. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type AnyColumn = Column<any, ValueType, Presence>;
+
+const column = <T, S extends ValueType>(stored: S, codec: Codec<T>): Column<T, S> => new Column(stored, codec, { presence: "required" });
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isDate = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime());
+const same = <T extends InputValue>(value: T): InputValue => value;
+
+/** A safe integer of a stored one, which comes as a bigint where the database was opened with `integers: "bigint"`. */
+function safe(value: Value): number | undefined {
+  const number = Number(value);
+  return typeof value !== "string" && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/** What JSON keeps as it is. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
+
+function json<T>(what: string, is: (value: unknown) => value is T): Column<T, "STRING"> {
+  return column("STRING", {
+    what, is,
+    encode: (value) => JSON.stringify(value),
+    decode: (value) => {
+      const read: unknown = JSON.parse(value as string);
+      return is(read) ? read : undefined;
+    },
+  });
+}
+
+/** The types of columns. */
+export const t = {
+  /** A text, stored as a STRING. Texts sort by the bytes of their UTF-8. */
+  text: column("STRING", { what: "a text", is: isText, encode: same, decode: (value) => (isText(value) ? value : undefined) }),
+  /** A whole number between -(2^53 - 1) and 2^53 - 1, stored as an INTEGER. For larger ones there is `t.bigint`. */
+  integer: column("INTEGER", { what: "an integer up to 2^53 - 1", is: isInteger, encode: same, decode: safe }),
+  /** A whole number of 64 bits, stored as an INTEGER and read as a bigint. */
+  bigint: column("INTEGER", {
+    what: "a bigint of 64 bits", is: (value): value is bigint => typeof value === "bigint" && BigInt.asIntN(64, value) === value, encode: same,
+    decode: (value) => (typeof value === "bigint" ? value : isInteger(value) ? BigInt(value) : undefined),
+  }),
+  /** A number, stored as a DOUBLE, also where it has no fraction. No NaN, no infinity. Never in a key. */
+  double: column("DOUBLE", { what: "a finite number", is: isNumber, encode: (value, double) => double(value), decode: (value) => (isNumber(value) ? value : undefined) }),
+  /** `true` or `false`, stored as a BOOLEAN. Never in a key. */
+  boolean: column("BOOLEAN", {
+    what: "true or false", is: (value): value is boolean => typeof value === "boolean", encode: same, decode: (value) => (typeof value === "boolean" ? value : undefined),
+  }),
+  /** Bytes, stored as a BINARY. */
+  bytes: column("BINARY", {
+    what: "a Uint8Array", is: (value): value is Uint8Array => value instanceof Uint8Array, encode: same, decode: (value) => (value instanceof Uint8Array ? value : undefined),
+  }),
+  /** A Date, stored as an INTEGER: milliseconds since 1970 UTC. So dates sort by time, in keys and indexes too. */
+  date: column("INTEGER", {
+    what: "a valid Date", is: isDate, encode: (value) => value.getTime(),
+    decode: (value) => {
+      const date = new Date(Number(value));
+      return isDate(date) ? date : undefined;
+    },
+  }),
+  /** One of some texts, stored as a STRING. */
+  oneOf<const T extends readonly [string, ...string[]]>(...texts: T): Column<T[number], "STRING"> {
+    const is = (value: unknown): value is T[number] => texts.includes(value as string);
+    return column("STRING", { what: `one of ${texts.map((text) => `'${text}'`).join(", ")}`, is, encode: same, decode: (value) => (is(value) ? value : undefined) });
+  },
+  /** What JSON keeps, stored as a STRING of JSON: `t.json<{ lat: number; lon: number }>()`. Its type is not checked when it is read. */
+  json<T extends Json | object = Json>(): Column<T, "STRING"> {
+    return json("what JSON keeps", (value): value is T => value !== undefined && JSON.stringify(value) !== undefined);
+  },
+  /** A list, stored as a STRING of JSON: of texts, integers, doubles, booleans or one-ofs. */
+  list<T, S extends "STRING" | "INTEGER" | "DOUBLE" | "BOOLEAN">(entry: Column<T, S>): Column<readonly T[], "STRING"> {
+    if (![t.text, t.integer, t.double, t.boolean].some((one) => one.codec as unknown === entry.codec) && !entry.codec.what.startsWith("one of")) throw new TypeError("A list has texts, integers, doubles, booleans or one-ofs; for others there is t.json.");
+    return json(`a list, and each entry ${entry.codec.what}`, (value): value is readonly T[] => Array.isArray(value) && value.every((one) => entry.codec.is(one)));
+  },
+} as const;

@@ -1,0 +1,111 @@
+/** A table of a schema as the store needs it: its columns in order, its indexes, and the request that creates it. */
+
+import { shown } from "../codec/kinds.js";
+import type { DefinedColumn, CreateTableRequest } from "../types/tables.js";
+import type { KeyType } from "../types/data.js";
+import type { AnyColumn } from "./columns.js";
+import type { TableSpec } from "./types.js";
+
+/** A column with its name. */
+export interface Field {
+  readonly name: string;
+  readonly column: AnyColumn;
+}
+
+/** Rows in an order: of the table, or of an index. */
+export interface Order {
+  /** The table or the index as the store knows it. */
+  readonly tableName: string;
+  /** The columns of its key. */
+  readonly key: readonly Field[];
+  /** All columns of its rows. */
+  readonly fields: readonly Field[];
+  /** Columns that its rows have, whatever the schema says of them. */
+  readonly needed: ReadonlySet<string>;
+}
+
+/** The most attribute columns that a table may define, and an index may hold [T8]. */
+const MOST_DEFINED = 32;
+const DAY = 86_400;
+const KEYS: ReadonlySet<string> = new Set<KeyType>(["STRING", "INTEGER", "BINARY"]);
+const SPEC = ["columns", "key", "indexes", "timeToLive", "changesFor"];
+
+/** The seconds of a time to live. */
+function secondsOf(time: number | string): number {
+  if (typeof time === "number") return time;
+  const [, count, unit] = /^(\d+)([dw])$/.exec(time) ?? [];
+  if (count === undefined) throw new TypeError(`The time to live is ${shown(time)}; it must be seconds, or a text such as '30d' or '4w'.`);
+  return Number(count) * (unit === "d" ? DAY : 7 * DAY);
+}
+
+/** A table of a schema. Wrong declarations are refused here, with a TypeError: they are mistakes of the program. */
+export class Layout {
+  readonly fields: readonly Field[];
+  readonly key: readonly Field[];
+  readonly attributes: readonly Field[];
+  readonly byName: ReadonlyMap<string, Field>;
+  readonly base: Order;
+  readonly indexes: ReadonlyMap<string, Order>;
+  readonly request: CreateTableRequest;
+
+  constructor(readonly name: string, spec: TableSpec) {
+    const unknown = Object.keys(spec).find((one) => !SPEC.includes(one));
+    if (unknown !== undefined) throw this.wrong(`has '${unknown}'; known are: ${SPEC.join(", ")}`);
+    this.fields = Object.entries(spec.columns).map(([column, type]) => ({ name: column, column: type }));
+    this.byName = new Map(this.fields.map((field) => [field.name, field]));
+    this.key = this.named(typeof spec.key === "string" ? [spec.key] : spec.key, "its key");
+    this.attributes = this.fields.filter((field) => !this.key.includes(field));
+    for (const { name: column, column: { presence } } of this.key) {
+      if (presence === "optional" || presence === "default") throw this.wrong(`has the key column '${column}', which each row must have: it is not optional, and has no default`);
+    }
+    const stray = this.attributes.find(({ column }) => column.presence === "auto");
+    if (stray !== undefined) throw this.wrong(`lets the store give '${stray.name}', which is no column of its key`);
+    this.base = { tableName: name, key: this.key, fields: this.fields, needed: new Set(this.key.map((field) => field.name)) };
+    const specs = Object.entries(spec.indexes ?? {}).map(([index, given]) => {
+      const { key, columns } = "key" in given ? given : { key: given, columns: undefined };
+      return { index, key: this.named(key, `its index '${index}'`), columns };
+    });
+    if (specs.length > 0) this.checkIndexes(spec);
+    const orders = new Map<string, Order>();
+    const indexes = specs.map(({ index, key, columns }) => {
+      const tableName = `${name}_${index}`;
+      const all = [...new Set([...key, ...this.key])];
+      const fields = columns === undefined ? this.fields : [...new Set([...all, ...this.named(columns, `the columns of its index '${index}'`, false)])];
+      orders.set(index, { tableName, key: all, fields, needed: new Set(all.map((field) => field.name)) });
+      return { indexName: tableName, primaryKey: key.map((field) => field.name), columns: fields.filter((field) => !all.includes(field)).map((field) => field.name) };
+    });
+    this.indexes = orders;
+    const defined = new Set([...indexes.flatMap(({ primaryKey, columns }) => [...primaryKey, ...columns])].filter((column) => !this.base.needed.has(column)));
+    if (defined.size > MOST_DEFINED) throw this.wrong(`has ${defined.size} columns in its indexes, and the store allows ${MOST_DEFINED}: name fewer, as in { key: [...], columns: [...] }`);
+    const definedColumns: DefinedColumn[] = [...defined].map((column) => ({ name: column, type: this.byName.get(column)!.column.stored }));
+    this.request = {
+      tableName: name,
+      primaryKey: this.key.map(({ name: column, column: { stored, presence } }) => ({ name: column, type: stored as KeyType, ...(presence === "auto" ? { autoIncrement: true, allowChosen: true } : {}) })),
+      maxVersions: Math.max(1, ...this.attributes.map(({ column }) => column.keeps)),
+      timeToLive: spec.timeToLive === undefined ? -1 : secondsOf(spec.timeToLive),
+      definedColumns, indexes,
+      ...(spec.changesFor === undefined ? {} : { stream: { enabled: true, expirationHours: spec.changesFor } }),
+    };
+  }
+
+  /** The columns of a key by their names. */
+  private named(names: readonly string[], where: string, forKey = true): Field[] {
+    return names.map((name) => {
+      const field = this.byName.get(name);
+      if (field === undefined) throw this.wrong(`has no column '${name}', which is in ${where}`);
+      if (forKey && !KEYS.has(field.column.stored)) throw this.wrong(`has the ${field.column.stored} '${name}' in ${where}: a key has texts, integers, dates and bytes`);
+      return field;
+    });
+  }
+
+  /** The store keeps an index in step only where each column has one value that stays [T8]. */
+  private checkIndexes(spec: TableSpec): void {
+    const versioned = this.attributes.find(({ column }) => column.keeps > 1);
+    if (versioned !== undefined) throw this.wrong(`keeps versions of '${versioned.name}' and has indexes: keep '${versioned.name}' in a table of its own with the same key`);
+    if (spec.timeToLive !== undefined) throw this.wrong("has a time to live and indexes: delete old rows by an index of their time instead");
+  }
+
+  private wrong(what: string): TypeError {
+    return new TypeError(`The table '${this.name}' ${what}.`);
+  }
+}

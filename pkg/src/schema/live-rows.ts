@@ -1,0 +1,57 @@
+/** Live queries whose rows are objects of the schema. */
+
+import type { LiveQuery, LiveSnapshot } from "../types/live.js";
+import type { Row } from "../types/row.js";
+import type { LiveRowsOf, QueryRows, QuerySnapshot } from "./types.js";
+
+const NOTHING: LiveSnapshot = { rows: [], changed: [], error: undefined };
+
+/** A live query of no rows. */
+export const EMPTY: LiveQuery = {
+  async *[Symbol.asyncIterator]() {
+    yield { rows: [], changed: [] };
+    // As others it waits for changes, and none can come.
+    await new Promise(() => {});
+  },
+  subscribe: () => () => {},
+  getSnapshot: () => NOTHING,
+};
+
+/** A live query beneath, and the objects made of its rows: one that has not changed stays the same object. */
+export class LiveRows<R extends object> implements LiveRowsOf<R> {
+  private readonly made = new WeakMap<Row, R>();
+  private last: { readonly of: LiveSnapshot; readonly snapshot: QuerySnapshot<R> } | undefined;
+
+  constructor(private readonly live: LiveQuery, private readonly make: (row: Row) => R) {}
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<QueryRows<R>, void, undefined> {
+    for await (const { rows } of this.live) yield { rows: this.objects(rows) };
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.live.subscribe(listener);
+  }
+
+  getSnapshot(): QuerySnapshot<R> {
+    const of = this.live.getSnapshot();
+    if (this.last?.of !== of) this.last = { of, snapshot: this.snapshotOf(of) };
+    return this.last.snapshot;
+  }
+
+  /** A row that does not fit the schema ends what is shown, as it ends a read. */
+  private snapshotOf({ rows, error }: LiveSnapshot): QuerySnapshot<R> {
+    try {
+      return { rows: rows && this.objects(rows), error };
+    } catch (mismatch) {
+      return { rows: undefined, error: mismatch };
+    }
+  }
+
+  private objects(rows: readonly Row[]): R[] {
+    return rows.map((row) => {
+      const object = this.made.get(row) ?? this.make(row);
+      this.made.set(row, object);
+      return object;
+    });
+  }
+}

@@ -1,0 +1,168 @@
+/** Rows in the order of a key, read when they are asked for. */
+
+import { shown } from "../codec/kinds.js";
+import type { CallOptions, PrimaryKey } from "../types/data.js";
+import { col, type Filter } from "../types/filter.js";
+import type { Row } from "../types/row.js";
+import type { ScanRequest } from "../types/rows.js";
+import { EMPTY, LiveRows } from "./live-rows.js";
+import { keyOfToken, tokenOf } from "./page-token.js";
+import { type KeyRange, rangeOf, reversed, wholeRange } from "./range.js";
+import type { RowCodec } from "./row-codec.js";
+import type { Field, Order } from "./layout.js";
+import type { LiveRowsOf, Page, PageOptions, Query } from "./types.js";
+
+/** Rows deleted in one batch, at most [R7]. */
+const BATCH = 200;
+/** A row that lacks the column is not what was asked for. */
+const PRESENT = { passIfMissing: false };
+
+/** What a query asks for. */
+export interface Asked {
+  readonly range: KeyRange;
+  readonly filter?: Filter | undefined;
+  readonly isReverse?: boolean;
+  readonly limit?: number | undefined;
+}
+
+/** A {@link Query}. Types are checked where it is handed out. */
+export class OrderedQuery {
+  constructor(readonly codec: RowCodec, readonly order: Order, private readonly asked: Asked = { range: wholeRange(order.key) }) {}
+
+  range(part: unknown): OrderedQuery {
+    return this.with({ range: rangeOf(this.codec, this.order.key, part) });
+  }
+
+  where(condition: unknown): OrderedQuery {
+    const filter = this.filterOf(condition);
+    const before = this.asked.filter;
+    return this.with({ filter: before === undefined || filter === undefined ? filter ?? before : { operator: "AND", filters: [before, filter] } });
+  }
+
+  reverse(): OrderedQuery {
+    return this.with({ isReverse: !(this.asked.isReverse ?? false) });
+  }
+
+  limit(rows: number): OrderedQuery {
+    if (!Number.isSafeInteger(rows) || rows < 1) throw this.codec.context.wrong("rows", shown(rows), "an integer of at least 1");
+    return this.with({ limit: Math.min(rows, this.asked.limit ?? rows) });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Record<string, unknown>, void, undefined> {
+    for await (const row of this.stored({})) yield this.codec.row(row, this.order);
+  }
+
+  async toArray(options?: CallOptions): Promise<Record<string, unknown>[]> {
+    const rows: Record<string, unknown>[] = [];
+    for await (const page of this.pages(options)) for (const row of page) rows.push(this.codec.row(row, this.order));
+    return rows;
+  }
+
+  async first(options?: CallOptions): Promise<Record<string, unknown> | undefined> {
+    return (await this.limit(1).toArray(options))[0];
+  }
+
+  async page({ after, limit = 50, signal }: PageOptions = {}): Promise<Page<Record<string, unknown>>> {
+    const { limit: most, ...rest } = this.request({ signal });
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > 5000) throw this.codec.context.wrong("limit", shown(limit), "an integer from 1 to 5000");
+    if (this.asked.range.isEmpty) return { rows: [], next: null };
+    const begun = typeof after === "string" ? keyOfToken(this.codec, this.order, after) : { read: 0, key: undefined };
+    const left = most === undefined ? limit : Math.min(limit, most - begun.read);
+    const rows: Record<string, unknown>[] = [];
+    let start = begun.key ?? rest.start;
+    // A call may end early, because of its bytes or of rows that do not pass.
+    for (;;) {
+      if (left <= rows.length) break;
+      const { rows: read, nextStartPrimaryKey } = await this.db.getRange({ ...rest, start, limit: left - rows.length });
+      rows.push(...read.map((row) => this.codec.row(row, this.order)));
+      if (nextStartPrimaryKey === null) return { rows, next: null };
+      start = nextStartPrimaryKey;
+    }
+    const read = begun.read + rows.length;
+    return { rows, next: read === most ? null : tokenOf(this.order, start as PrimaryKey, read) };
+  }
+
+  async count(options?: CallOptions): Promise<number> {
+    const { limit, range } = this.asked;
+    const { signal } = options ?? {};
+    if (range.isEmpty || limit !== undefined) {
+      let count = 0;
+      for await (const page of this.pages(options)) count += page.length;
+      return count;
+    }
+    const { filter } = this.asked;
+    const { start, end } = range;
+    return (await this.db.count({ tableName: this.order.tableName, start, end, filter, signal })).count;
+  }
+
+  async delete(options?: CallOptions): Promise<number> {
+    const { layout } = this.codec;
+    let count = 0;
+    let keys: PrimaryKey[] = [];
+    const send = async (): Promise<void> => {
+      const results = await this.db.batchWriteRow(keys.map((primaryKey) => ({ tableName: layout.name, delete: { primaryKey } })), options);
+      keys = [];
+      for (const { ok, error } of results) {
+        if (!ok) throw error;
+        count += 1;
+      }
+    };
+    for await (const row of this.stored(options)) {
+      keys.push(Object.fromEntries(layout.key.map(({ name }) => [name, row.get(name) as PrimaryKey[string]])));
+      if (keys.length === BATCH) await send();
+    }
+    if (keys.length > 0) await send();
+    return count;
+  }
+
+  watch(options?: CallOptions): LiveRowsOf<Record<string, unknown>> {
+    return new LiveRows(this.asked.range.isEmpty ? EMPTY : this.db.watch(this.request(options)), (row) => this.codec.row(row, this.order));
+  }
+
+  /** The rows as they are stored. */
+  private async *stored(options?: CallOptions): AsyncGenerator<Row, void, undefined> {
+    if (!this.asked.range.isEmpty) yield* this.db.scan(this.request(options));
+  }
+
+  private async *pages(options?: CallOptions): AsyncGenerator<readonly Row[], void, undefined> {
+    if (!this.asked.range.isEmpty) yield* this.db.scanPages(this.request(options));
+  }
+
+  private get db(): RowCodec["context"]["db"] {
+    return this.codec.context.db;
+  }
+
+  private request(options: CallOptions | undefined): ScanRequest {
+    const { range, isReverse, filter, limit } = this.asked;
+    const { start, end } = isReverse ? reversed(range) : range;
+    return { tableName: this.order.tableName, direction: isReverse ? "BACKWARD" : "FORWARD", start, end, filter, limit, signal: options?.signal };
+  }
+
+  private with(changed: Partial<Asked>): OrderedQuery {
+    return new OrderedQuery(this.codec, this.order, { ...this.asked, ...changed });
+  }
+
+  private filterOf(condition: unknown): Filter | undefined {
+    const { codec, order: { fields } } = this;
+    if (typeof condition === "function") return (condition as (columns: object) => Filter)(Object.fromEntries(fields.map((field) => [field.name, this.column(field)])));
+    const equal = Object.entries(condition as Readonly<Record<string, unknown>>).filter(([, value]) => value !== undefined).map(([name, value]) => {
+      const field = fields.find((one) => one.name === name);
+      if (field === undefined) throw codec.context.error("OTSParameterInvalid", `There is no column '${name}' in '${this.order.tableName}'.`, `There are: ${fields.map((one) => one.name).join(", ")}.`);
+      return col(name).eq(codec.encode(field, value), PRESENT);
+    });
+    return equal.length > 1 ? { operator: "AND", filters: equal } : equal[0];
+  }
+
+  /** A column of a filter: its values have the column's type. */
+  private column(field: Field): object {
+    const column = col(field.name);
+    const compare = (name: "eq" | "ne" | "gt" | "ge" | "lt" | "le") => (value: unknown, options?: object) => column[name](this.codec.encode(field, value), { ...PRESENT, ...options });
+    return {
+      eq: compare("eq"), ne: compare("ne"), gt: compare("gt"), ge: compare("ge"), lt: compare("lt"), le: compare("le"),
+      exists: () => column.exists(), notExists: () => column.notExists(),
+    };
+  }
+}
+
+/** Types that callers see. */
+export type AnyQuery = Query<never, Record<string, unknown>, readonly string[]>;

@@ -1,0 +1,260 @@
+/** A table of a schema: rows by their keys. */
+
+import { kindOf, shown } from "../codec/kinds.js";
+import type { CallOptions, InputPrimaryKey } from "../types/data.js";
+import type { Database, Transaction } from "../types/database.js";
+import type { Change } from "../types/streams.js";
+import type { Condition, WriteResult } from "../types/rows.js";
+import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
+import { LiveRows } from "./live-rows.js";
+import type { Field } from "./layout.js";
+import { OrderedQuery } from "./query.js";
+import { RowCodec } from "./row-codec.js";
+import type { LiveRowsOf, VersionOf } from "./types.js";
+
+type AnyRow = Record<string, unknown>;
+
+/** The calls of the store that rows need: of a database, or of a transaction. */
+type Store = Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow">;
+
+const NEW: Condition = { rowExistence: "EXPECT_NOT_EXIST" };
+const THERE: Condition = { rowExistence: "EXPECT_EXIST" };
+/** Keys of one read, at most [R7]. */
+const KEYS = 100;
+/** Tries of a transaction that another one keeps out. With the waits below that is some seconds. */
+const TRIES = 12;
+const BUSY = ["OTSRowOperationConflict", "OTSSessionNotExist"];
+
+/** Reads and writes of single rows. */
+class RowOperations {
+  constructor(readonly codec: RowCodec, private readonly store: Store) {}
+
+  async put(row: unknown, options?: CallOptions): Promise<AnyRow> {
+    return this.write(row, options);
+  }
+
+  async insert(row: unknown, options?: CallOptions): Promise<AnyRow> {
+    // The key of an auto-increment row is new, and takes no condition.
+    return this.write(row, options, this.codec.layout.key.some(({ column, name }) => column.presence === "auto" && (row as AnyRow | null)?.[name] === undefined) ? undefined : NEW);
+  }
+
+  async update(key: unknown, patch: unknown, options?: CallOptions): Promise<void> {
+    const primaryKey = this.codec.key(key);
+    await this.store.updateRow({ tableName: this.tableName, primaryKey, ...this.codec.patch(patch), condition: THERE, signal: options?.signal });
+  }
+
+  async upsert(row: unknown, options?: CallOptions): Promise<void> {
+    await this.store.updateRow({ tableName: this.tableName, ...this.codec.merge(row), signal: options?.signal });
+  }
+
+  async delete(key: unknown, options?: CallOptions): Promise<void> {
+    await this.store.deleteRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal });
+  }
+
+  async increment(key: unknown, column: string, by: number = 1, options?: CallOptions): Promise<number> {
+    const field = this.attribute(column);
+    const { layout: { name, attributes }, context } = this.codec;
+    if (field.column.stored !== "INTEGER") throw context.error("OTSParameterInvalid", `The column '${column}' of '${name}' is a ${field.column.stored}; only integers are incremented.`);
+    if (!Number.isSafeInteger(by)) throw context.wrong("by", typeof by === "number" ? shown(by) : kindOf(by), "an integer");
+    // A row that lacks what each row must have could not be read.
+    const needed = attributes.some((one) => one !== field && one.column.presence === "required");
+    const { row } = await this.store.updateRow({
+      tableName: this.tableName, primaryKey: this.codec.key(key), increment: { [column]: by }, returnContent: { afterModify: [column] },
+      condition: needed ? THERE : undefined, signal: options?.signal,
+    });
+    return this.codec.decode(field, row!.get(column)!) as number;
+  }
+
+  async get(key: unknown, options?: CallOptions): Promise<AnyRow | undefined> {
+    const { row } = await this.store.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal });
+    return row === null ? undefined : this.codec.row(row);
+  }
+
+  protected get tableName(): string {
+    return this.codec.layout.name;
+  }
+
+  /** A column that is not in the key. */
+  protected attribute(column: string): Field {
+    const field = this.codec.layout.attributes.find(({ name }) => name === column);
+    if (field === undefined) throw this.codec.context.error("OTSParameterInvalid", `'${column}' is no attribute column of '${this.tableName}'.`, `There are: ${this.codec.layout.attributes.map(({ name }) => name).join(", ")}.`);
+    return field;
+  }
+
+  private async write(row: unknown, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
+    const { primaryKey, attributes } = this.codec.put(row);
+    const isGiven = Object.values(primaryKey).some((value) => Object(value) === value && "autoIncrement" in (value as object));
+    const { row: key } = await this.store.putRow({ tableName: this.tableName, primaryKey, attributes, condition, returnContent: isGiven ? "PRIMARY_KEY" : undefined, signal: options?.signal });
+    return this.codec.keyOf(isGiven ? key!.primaryKey : primaryKey as WriteKey);
+  }
+}
+
+type WriteKey = NonNullable<WriteResult["row"]>["primaryKey"];
+
+/** The class behind a table. Types are checked where it is handed out. */
+export class SchemaTable extends RowOperations {
+  readonly by: Readonly<Record<string, OrderedQuery>>;
+  private readonly all: OrderedQuery;
+  private readonly db: Database;
+
+  constructor(codec: RowCodec) {
+    super(codec, codec.context.db);
+    this.db = codec.context.db;
+    this.all = new OrderedQuery(codec, codec.layout.base);
+    this.by = Object.fromEntries([...codec.layout.indexes].map(([name, order]) => [name, new OrderedQuery(codec, order)]));
+  }
+
+  get name(): string {
+    return this.tableName;
+  }
+
+  range(part: unknown): OrderedQuery {
+    return this.all.range(part);
+  }
+
+  where(condition: unknown): OrderedQuery {
+    return this.all.where(condition);
+  }
+
+  reverse(): OrderedQuery {
+    return this.all.reverse();
+  }
+
+  limit(rows: number): OrderedQuery {
+    return this.all.limit(rows);
+  }
+
+  toArray(options?: CallOptions): Promise<AnyRow[]> {
+    return this.all.toArray(options);
+  }
+
+  first(options?: CallOptions): Promise<AnyRow | undefined> {
+    return this.all.first(options);
+  }
+
+  page(options?: Parameters<OrderedQuery["page"]>[0]): ReturnType<OrderedQuery["page"]> {
+    return this.all.page(options);
+  }
+
+  count(options?: CallOptions): Promise<number> {
+    return this.all.count(options);
+  }
+
+  deleteAll(options?: CallOptions): Promise<number> {
+    return this.all.delete(options);
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<AnyRow, void, undefined> {
+    return this.all[Symbol.asyncIterator]();
+  }
+
+  watch(key?: unknown, options?: CallOptions): LiveRowsOf<AnyRow> {
+    if (key === undefined) return this.all.watch(options);
+    return new LiveRows(this.db.watch({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal }), (row) => this.codec.row(row));
+  }
+
+  async getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {
+    const primaryKeys = [...keys].map((key) => this.codec.key(key));
+    const rows: (AnyRow | undefined)[] = [];
+    for (let at = 0; at < primaryKeys.length; at += KEYS) {
+      const [results] = await this.db.batchGetRow([{ tableName: this.tableName, primaryKeys: primaryKeys.slice(at, at + KEYS) }], options);
+      for (const result of results) {
+        if (!result.ok) throw result.error;
+        rows.push(result.row === null ? undefined : this.codec.row(result.row));
+      }
+    }
+    return rows;
+  }
+
+  async putMany(rows: Iterable<unknown> | AsyncIterable<unknown>, options?: CallOptions): Promise<number> {
+    const writer = this.db.writer(this.tableName, { signal: options?.signal });
+    try {
+      for await (const row of rows as AsyncIterable<unknown>) {
+        const wait = writer.put(this.codec.put(row) as NewRow);
+        if (wait !== undefined) await wait;
+      }
+    } catch (error) {
+      // What was taken before is stored, as rows before a wrong one of an import are.
+      await writer.close().catch(() => {});
+      throw error;
+    }
+    return (await writer.close()).rows;
+  }
+
+  async versions(key: unknown, column: string, options?: CallOptions): Promise<VersionOf<unknown>[]> {
+    const field = this.versioned(column);
+    const cells = await this.cells(key, field, field.column.keeps, options);
+    return cells.map(({ value, version }) => ({ value: this.codec.decode(field, value), version }));
+  }
+
+  async undo(key: unknown, column: string, options?: CallOptions): Promise<unknown> {
+    const field = this.versioned(column);
+    const [newest, before] = await this.cells(key, field, 2, options);
+    if (newest === undefined || (before === undefined && field.column.presence === "required")) return undefined;
+    await this.db.updateRow({ tableName: this.tableName, primaryKey: this.codec.key(key), deleteVersions: { [column]: [newest.version] }, condition: THERE, signal: options?.signal });
+    return before === undefined ? undefined : this.codec.decode(field, before.value);
+  }
+
+  async *changes({ after, once, signal }: { readonly after?: string | undefined; readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<unknown, void, undefined> {
+    for await (const change of this.db.changes({ tableName: this.tableName, from: after, once, signal })) yield this.changed(change);
+  }
+
+  async transaction<T>(partition: unknown, work: (rows: RowOperations) => Promise<T>, options?: CallOptions): Promise<T> {
+    const { codec: { layout: { key: [first] }, context } } = this;
+    if (typeof work !== "function") throw context.wrong("work", kindOf(work), "a function that takes the rows of the partition");
+    const partitionKey = { [first.name]: this.codec.encode(first, partition) as string };
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.attempt(await this.db.startLocalTransaction({ tableName: this.tableName, partitionKey, signal: options?.signal }), work);
+      } catch (error) {
+        if (tries === TRIES || !context.isFailure(error, ...BUSY) || options?.signal?.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(1000, 20 * 2 ** tries)));
+      }
+    }
+  }
+
+  async import(source: ImportSource, { map, ...options }: Partial<ImportOptions> & { readonly map?: (record: AnyRow) => unknown } = {}): Promise<ImportResult> {
+    return this.db.importRows(this.tableName, source, {
+      ...options,
+      map: (record: AnyRow) => {
+        const row = map === undefined ? record : map(record);
+        return row === undefined ? undefined : this.codec.put(row) as NewRow;
+      },
+    } as ImportOptions);
+  }
+
+  private async attempt<T>(transaction: Transaction, work: (rows: RowOperations) => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await work(new RowOperations(this.codec, transaction));
+    } catch (error) {
+      await transaction.abort().catch(() => {});
+      throw error;
+    }
+    await transaction.commit();
+    return result;
+  }
+
+  private async cells(key: unknown, { name }: Field, maxVersions: number, options?: CallOptions): Promise<readonly { readonly value: never; readonly version: number }[]> {
+    const { row } = await this.db.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), columnsToGet: [name], maxVersions, signal: options?.signal });
+    return (row?.columns[name] ?? []) as readonly { readonly value: never; readonly version: number }[];
+  }
+
+  private versioned(column: string): Field {
+    const field = this.attribute(column);
+    if (field.column.keeps < 2) throw this.codec.context.error("OTSParameterInvalid", `The column '${column}' of '${this.tableName}' keeps one version.`, "Declare it with versions(n).");
+    return field;
+  }
+
+  private changed({ type, primaryKey, cells, token }: Change): unknown {
+    const columns: AnyRow = {};
+    for (const cell of cells) {
+      const field = this.codec.layout.byName.get(cell.name);
+      if (field !== undefined) columns[cell.name] = cell.op === "PUT" ? this.codec.decode(field, cell.value) : null;
+    }
+    return { type, key: this.codec.keyOf(primaryKey), columns, token };
+  }
+}
+
+/** A key as it is written. */
+export type { InputPrimaryKey };
