@@ -8,6 +8,9 @@
 //! went. If just that record were gone, the commit would succeed and be acknowledged, at a place where no opening reads
 //! any more. Records before the start of the log are neither read nor listed. A flush moves that start, so openings do
 //! not make the next replay longer.
+//!
+//! A candidate may be as late. If the leader has trimmed its log since the candidate read it, the number of the candidate's
+//! record is free again. So a candidate leads only if nothing of an earlier leader is behind its record.
 
 use super::Engine;
 use super::arrivals::Arrivals;
@@ -15,7 +18,7 @@ use super::bulk_load::BulkLoads;
 use super::cache::{BlockCache, Pins, RecordId, Usage};
 use super::clock::Clock;
 use super::commit_line::CommitLine;
-use super::contents::{self, Contents, log_start};
+use super::contents::{self, Contents, RawRecord, log_start};
 use super::counters::Counters;
 use super::health::Health;
 use super::holds::Holds;
@@ -38,7 +41,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
 use crate::modules::Module;
-use crate::storage::{AnyStorage, Commit, Durability, LogNumber};
+use crate::storage::{AnyStorage, Commit, Durability, LogNumber, fenced};
 use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -101,6 +104,19 @@ fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Dura
     }
 }
 
+/// Stores the record that takes the lead of an epoch. Fails with `Fenced` if the log has gone on since it was read.
+async fn take(storage: &AnyStorage, lead: Commit, epoch: u64) -> Result<()> {
+    let behind = lead.log.first().map_or(0, |(number, _)| number.0 + 1);
+    storage.commit(lead).await?;
+    match storage.read_log(LogNumber(behind)).await?.first() {
+        // One of a later leader is found by the next commit.
+        Some((number, stored)) if RawRecord::open(*number, stored)?.head()?.1.epoch < epoch => {
+            Err(fenced("the log was trimmed beyond what was read of it"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether the disk was full.
 fn is_full(stored: &Result<()>) -> bool {
     stored.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
@@ -155,13 +171,13 @@ impl Engine {
             let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
             // A failed read is reported to the reader that needs the record.
-            let taking = storage.commit(lead.clone());
+            let taking = take(&storage, lead.clone(), epoch);
             let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, Usage::All)).await;
             let mut reserve_is_out = false;
             if is_full(&stored) && options.reserve_bytes > 0 {
                 reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();
                 if reserve_is_out {
-                    stored = storage.commit(lead).await;
+                    stored = take(&storage, lead, epoch).await;
                 }
             }
             // Stored data can be read all the same.
@@ -280,8 +296,8 @@ impl Engine {
         }
         let number = self.line.next_log();
         let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
-        let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
-        match stored {
+        let lead = lead_record(&*self.env, number, head, self.options.durability);
+        match take(&self.storage, lead, head.epoch).await {
             Ok(()) => {}
             Err(error) if error.code() == Code::QuotaExceeded => return Err(error),
             Err(error) => {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::storage::Commit;
-use crate::storage::faults::{Call, Hook, Hooked};
+use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment};
+use futures_util::future::join;
 
 /// R4: an opening reports a record that is missing in the middle of the log, or at its beginning.
 #[test]
@@ -112,6 +113,60 @@ fn r5_a_leader_stays_fenced_off_when_later_ones_trim_the_log() {
     env.run(last.flush()).expect("flushed");
     let refused = env.run(stale.write(TREE, b"lost", &change, None)).expect_err("fenced off");
     assert_eq!(refused.code(), Code::Fenced);
+}
+
+/// R4, R5: an opening may stop between its reading and its leadership record, as in a tab that freezes. If the leader writes on
+/// meanwhile and trims its log, the number of that record is free again. The opening must not lead with what it has read.
+#[test]
+fn r5_an_opening_does_not_lead_from_a_log_that_was_trimmed_since() {
+    for flushes in 1..4 {
+        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        let leader = open(&env, &storage, &Options::default());
+        env.run(write(&leader, "before", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+        let gates = Rc::new(Gates::default());
+        gates.hold(|call| matches!(call, Call::Commit(_)));
+        let slow = Hooked::new(Hooked::new(storage.clone(), Rc::clone(&gates)), LostRange::default());
+        let (opened, ()) = env.run(join(Engine::open(slow, Rc::new(env.clone()), Options::default()), async {
+            for round in 0..flushes {
+                write(&leader, &format!("meanwhile {round}"), ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
+                leader.flush().await.expect("flushed");
+            }
+            gates.open();
+        }));
+        let next = opened.expect("opens");
+        assert_eq!(env.run(scan(&next, all(), Direction::Forward)).len(), 1 + flushes, "{flushes} flushes");
+        env.run(write(&next, "after", ChangeKind::Put, 2, &[put("x", 2, 2)]));
+        let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
+        let refused = env.run(leader.write(TREE, b"lost", &change, None)).expect_err("replaced");
+        assert_eq!(refused.code(), Code::Fenced);
+        env.crash();
+        let last = open(&env, &storage, &Options::default());
+        assert_eq!(env.run(scan(&last, all(), Direction::Forward)).len(), 2 + flushes, "what was acknowledged stays");
+    }
+}
+
+/// R5: the same for an opening that had no room for its leadership record, and writes it later.
+#[test]
+fn r5_an_opening_without_room_does_not_lead_later_from_a_log_that_was_trimmed_since() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let leader = open(&env, &storage, &without_reserve());
+    env.run(write(&leader, "before", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+    let (gates, is_commit) = (Rc::new(Gates::default()), |call: &Call| matches!(call, Call::Commit(_)));
+    gates.fail(1, is_commit, Moment::Before, Code::QuotaExceeded);
+    let late = Hooked::new(Hooked::new(storage.clone(), Rc::clone(&gates)), LostRange::default());
+    let late = env.run(Engine::open(late, Rc::new(env.clone()), without_reserve())).expect("opens, to be read");
+    gates.hold(is_commit);
+    env.run(write(&leader, "meanwhile", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+    env.run(leader.flush()).expect("flushed");
+    gates.open();
+    let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
+    let refused = env.run(late.write(TREE, b"lost", &change, None)).expect_err("the leader has written since");
+    assert_eq!(refused.code(), Code::Fenced);
+    env.run(write(&leader, "after", ChangeKind::Put, 2, &[put("x", 2, 2)]));
+    assert_eq!(env.run(scan(&leader, all(), Direction::Forward)).len(), 3);
+    env.crash();
+    let last = open(&env, &storage, &without_reserve());
+    assert_eq!(env.run(scan(&last, all(), Direction::Forward)).len(), 3, "no segment of the leader was deleted");
 }
 
 /// R5: a leader that checks the outcome of its commit does not take its successor's writes for its own.
