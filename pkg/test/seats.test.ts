@@ -239,3 +239,24 @@ test("a leader that was frozen before it could say that it leads says so no more
   await db.putRow(row(1));
   assert.ok(next.sessions.get(10) === session && !session.closed);
 });
+
+test("R5: a leader that has just answered a call, and does not know yet that its lock was taken, takes no follower from the next one", async () => {
+  const [old, next] = [leader(1), leader(2)];
+  old.lead();
+  await turn();
+  // The browser tells of the theft when it is asked.
+  Object.assign(old.engine, {
+    whenKnown: (run: () => void, look = false) => {
+      if (look) Object.assign(old.engine, { isLost: true });
+      run();
+    },
+  });
+  next.lead();
+  const { db, linked } = tab(10);
+  await linked;
+  // On a channel that both have, both would hear it: what the next one stores, the old one would not show.
+  await db.putRow(row(1));
+  assert.deepEqual(await db.listTable(), ["of 2"]);
+  await turn(20);
+  assert.deepEqual([old.sessions.size, next.sessions.size], [0, 1]);
+});

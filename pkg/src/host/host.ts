@@ -107,8 +107,11 @@ export interface RunningEngine {
 export interface LeadingEngine extends RunningEngine {
   /** Whether another tab has taken its lock, or may take it now. */
   readonly isLost: boolean;
-  /** Runs something once the lock is certainly its own, at once if it is; or once it is lost, and {@link isLost} says so. */
-  whenKnown(run: () => void): void;
+  /**
+   * Runs something once the lock is its own, at once if there was a call a moment ago; or once it is lost, and {@link isLost} says
+   * so. With `look` it asks the browser in any case.
+   */
+  whenKnown(run: () => void, look?: boolean): void;
   /** Opens the session of a client in another tab, which may outlive the engine; `life` is the number of that tab's lock. */
   sessionOfFollower(life: number, client: number, onResponses: OnResponses): Promise<EngineHost>;
   /** Such a client has gone, if one is given. What was stored for clients that have gone is deleted. */

@@ -188,8 +188,10 @@ class ThreadEngine implements LeadingEngine {
     this.held!.push(call);
   }
 
-  whenKnown(run: () => void): void {
-    if (this.isOurs()) run();
+  whenKnown(run: () => void, look = false): void {
+    // The browser tells of a theft before it answers.
+    if (look) void holderOf(this.place).catch(() => {}).then(() => this.whenKnown(run));
+    else if (this.isOurs()) run();
     else this.hold(run);
   }
 

@@ -55,10 +55,11 @@ export class Leader {
 
   /**
    * Runs something once the lock is certainly its own, or once it has heard that it is not. After a frozen time it may hear what
-   * was meant for the next leader, and its timers may run, before it hears that it leads no more.
+   * was meant for the next leader, and its timers may run, before it hears that it leads no more. With `look` it asks the browser
+   * even right after a call.
    */
-  private whenKnown(run: () => void): void {
-    if (this.engine !== undefined) this.engine.whenKnown(run);
+  private whenKnown(run: () => void, look = false): void {
+    if (this.engine !== undefined) this.engine.whenKnown(run, look);
     // The engine is being opened, or closed. The browser tells of a theft before it answers this.
     else void holderOf(this.self.place).catch(() => {}).then(run);
   }
@@ -68,7 +69,8 @@ export class Leader {
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
-      else if (data.kind === "seek" || data.kind === "ping") this.whenKnown(() => this.take(data));
+      // The next leader hears the follower too, and both would be on its channel: what one stores, the other would not show.
+      else if (data.kind === "seek" || data.kind === "ping") this.whenKnown(() => this.take(data), data.kind === "seek");
     };
     // Those who have sought it before shall wait for the engine.
     if (this.engine === undefined) this.tell({ kind: "heard", client: NOBODY, ready: false, hub: false });
