@@ -317,8 +317,9 @@ for (const [way, prepare] of turns(WAYS)) {
     const { page: one } = await visit(t, browser, server);
     const { page: two, role } = await visit(t, browser, server);
     assert.equal(role, "follower");
-    await one.evaluate(() => A.azure(db, "demo").createTable("birds"));
-    await two.evaluate(() => A.azure(db, "demo").table("birds").enableStream({ expirationHours: 1, originColumns: ["n"] }));
+    // WebDriver fails for a value that contains itself, as a table does.
+    await one.evaluate(async () => void (await A.azure(db, "demo").createTable("birds")));
+    await two.evaluate(async () => void (await A.azure(db, "demo").table("birds").enableStream({ expirationHours: 1, originColumns: ["n"] })));
     await two.evaluate(readOn);
     /** The changes that the reader has after `count` of them, by partition. A moment later there are no more. */
     const seen = async (count) => {
