@@ -7,7 +7,17 @@ use super::Engine;
 use super::contents::RawRecord;
 use super::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
-use crate::storage::Loaded;
+use crate::storage::{AnyStorage, Loaded, LogNumber};
+
+/// Whether the log, from a record on, has one of another leader than that of the epoch. A commit of this one may be in flight.
+pub(super) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch: u64) -> Result<bool> {
+    for (number, stored) in storage.read_log(from).await? {
+        if !RawRecord::open(number, &stored)?.is_of(epoch)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 impl Engine {
     /// Whether the engine works and knows the stored state.
@@ -79,12 +89,8 @@ impl Engine {
 
     /// Checks whether another engine leads.
     pub(super) async fn check_lead(&self) -> Result<()> {
-        let next = self.line.next_log();
-        for (number, stored) in self.storage.read_log(next).await? {
-            // A commit of this engine may be in flight.
-            if !RawRecord::open(number, &stored)?.is_of(self.leadership.epoch())? {
-                return Err(self.end_replaced());
-            }
+        if another_behind(&self.storage, self.line.next_log(), self.leadership.epoch()).await? {
+            return Err(self.end_replaced());
         }
         Ok(())
     }

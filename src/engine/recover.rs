@@ -10,7 +10,7 @@
 //! not make the next replay longer.
 //!
 //! A candidate may be as late. If the leader has trimmed its log since the candidate read it, the number of the candidate's
-//! record is free again. So a candidate leads only if nothing of an earlier leader is behind its record.
+//! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::Engine;
 use super::arrivals::Arrivals;
@@ -18,7 +18,7 @@ use super::bulk_load::BulkLoads;
 use super::cache::{BlockCache, Pins, RecordId, Usage};
 use super::clock::Clock;
 use super::commit_line::CommitLine;
-use super::contents::{self, Contents, RawRecord, log_start};
+use super::contents::{self, Contents, log_start};
 use super::counters::Counters;
 use super::health::Health;
 use super::holds::Holds;
@@ -29,6 +29,7 @@ use super::manifest::StoredVersion;
 use super::memtable::Memtable;
 use super::missing::{Missing, or_salvage};
 use super::options::{ClockMode, Options};
+use super::ready::another_behind;
 use super::reserve::{FIRST_GIVEN, Reserve};
 use super::slices::Slices;
 use super::traffic::Traffic;
@@ -41,7 +42,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
 use crate::modules::Module;
-use crate::storage::{AnyStorage, Commit, Durability, LogNumber, fenced};
+use crate::storage::{AnyStorage, Commit, Durability, LogNumber};
 use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -104,19 +105,6 @@ fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Dura
     }
 }
 
-/// Stores the record that takes the lead of an epoch. Fails with `Fenced` if the log has gone on since it was read.
-async fn take(storage: &AnyStorage, lead: Commit, epoch: u64) -> Result<()> {
-    let behind = lead.log.first().map_or(0, |(number, _)| number.0 + 1);
-    storage.commit(lead).await?;
-    match storage.read_log(LogNumber(behind)).await?.first() {
-        // One of a later leader is found by the next commit.
-        Some((number, stored)) if RawRecord::open(*number, stored)?.head()?.1.epoch < epoch => {
-            Err(fenced("the log was trimmed beyond what was read of it"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Whether the disk was full.
 fn is_full(stored: &Result<()>) -> bool {
     stored.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
@@ -171,19 +159,22 @@ impl Engine {
             let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
             // A failed read is reported to the reader that needs the record.
-            let taking = take(&storage, lead.clone(), epoch);
+            let taking = storage.commit(lead.clone());
             let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, Usage::All)).await;
             let mut reserve_is_out = false;
             if is_full(&stored) && options.reserve_bytes > 0 {
                 reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();
                 if reserve_is_out {
-                    stored = take(&storage, lead, epoch).await;
+                    stored = storage.commit(lead).await;
                 }
             }
             // Stored data can be read all the same.
             let lead = stored.is_ok().then_some(number);
             if is_full(&stored) {
                 stored = Ok(());
+            }
+            if lead.is_some() && another_behind(&storage, LogNumber(number.0 + 1), epoch).await? {
+                continue;
             }
             match stored {
                 Ok(()) => {
@@ -296,8 +287,8 @@ impl Engine {
         }
         let number = self.line.next_log();
         let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
-        let lead = lead_record(&*self.env, number, head, self.options.durability);
-        match take(&self.storage, lead, head.epoch).await {
+        let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
+        match stored {
             Ok(()) => {}
             Err(error) if error.code() == Code::QuotaExceeded => return Err(error),
             Err(error) => {
@@ -307,6 +298,7 @@ impl Engine {
         }
         self.leadership.take(number);
         self.add_record(number, 0, 0, 0);
+        Box::pin(self.check_lead()).await?;
         self.collect_orphans();
         Ok(())
     }
