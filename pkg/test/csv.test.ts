@@ -27,6 +27,13 @@ test("D2: a line end inside quotes does not say how the lines of a CSV end", () 
   assert.deepEqual(cutAnywhere('a,"b\rc"\n1,2\n'), [["a", "b\rc"], ["1", "2"]]);
 });
 
+test("D2: the separator of a CSV is found between the quotes of its first line, as soon as that is there", () => {
+  assert.deepEqual(cutAnywhere('"a,b";"c,d,e";f\r\n1;2;3\r\n'), [["a,b", "c,d,e", "f"], ["1", "2", "3"]]);
+  assert.deepEqual(cutAnywhere('x\t"a ""quoted"", b, c"\n1\t2\n'), [["x", 'a "quoted", b, c'], ["1", "2"]]);
+  const splitter = new CsvSplitter();
+  assert.equal(splitter.push('"a";"b"\n1;2\n3;4\n').length, 2, "nothing waits for the end of the text");
+});
+
 test("D2: lines of one CSV may end in different ways", () => {
   assert.deepEqual(cutAnywhere("a,b\n1,2\r\n3,4\r\n"), [["a", "b"], ["1", "2"], ["3", "4"]]);
   assert.deepEqual(cutAnywhere("a\r\n1\n2\n3\n"), [["a"], ["1"], ["2"], ["3"]]);
