@@ -15,6 +15,7 @@ import type { PortLike } from "../src/host/session.js";
 import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
+import { answerAll } from "./support/loading.js";
 import { turn } from "./support/turn.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
@@ -151,24 +152,27 @@ test("a batch whose rows say that the leader ends has no answer", async () => {
   assert.deepEqual((await batch).map(({ ok }) => ok), [true]);
 });
 
-test("rows that a leader took for a load, and had not stored, are refused by name; later rows are another load", async () => {
+test("rows that a leader took for a load, and had not stored, are refused by name; later rows are another load", async (t) => {
+  // No row waits for so long that it is stored for that, on a slow machine neither.
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const { db, client, engine } = follower();
-  engine.auto = true;
   engine.loads = true;
   const writer = db.writer("t");
-  for (let id = 0; id < 8000; id++) await writer.put(row(id));
-  await turn(20);
+  for (let id = 0; id < 8000; id++) void writer.put(row(id));
+  await answerAll(engine);
   const { rows, pending } = writer.progress;
   assert.ok(pending > 1000, "rows are taken, and not asked for yet");
   client.handOver(false, gone);
-  await turn(20);
-  for (let id = 8000; id < 9000; id++) await writer.put(row(id));
-  await assert.rejects(writer.close(), (error) => {
+  await answerAll(engine);
+  for (let id = 8000; id < 9000; id++) void writer.put(row(id));
+  const closed = assert.rejects(writer.close(), (error) => {
     assert.ok(error instanceof TabStoreError && error.code === "LeaderChanged");
     const { stored, failed } = error as unknown as { stored: number; failed: number };
     assert.deepEqual([stored + failed, failed > 0 && stored >= rows], [9000, true]);
     return true;
   });
+  await answerAll(engine);
+  await closed;
 });
 
 afterEach(endTabs);

@@ -15,7 +15,7 @@ import { answerAll, follower, gone, row, sent, turn } from "./support/loading.js
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const quick = (): BackOff => BackOff.from({ attempts: 100, minDelay: 5, maxDelay: 20 });
-const within = <T>(work: Promise<T>, ms = 1000): Promise<T | "nothing"> => Promise.race([work, pause(ms).then(() => "nothing" as const)]);
+const within = <T>(work: Promise<T>, ms = 10_000): Promise<T | "nothing"> => Promise.race([work, pause(ms).then(() => "nothing" as const)]);
 
 /** Refuses rows of these numbers for now, while it is locked. */
 function lock(...ids: number[]): { held: boolean; refuse: FakeEngine["refuse"] } {
@@ -215,7 +215,7 @@ test("engines end at random, of this tab and of others, some of which know what 
     }
     let over = false;
     const ends = Promise.all(writers.map(({ end }) => end!)).finally(() => (over = true));
-    for (const until = performance.now() + 3000; !over;) {
+    for (const until = performance.now() + 20_000; !over;) {
       assert.ok(performance.now() < until, `seed ${seed}: close() hangs at ${JSON.stringify(writers.map(({ writer }) => writer.progress))}`);
       engine.answer();
       await turn();
