@@ -37,5 +37,11 @@ export async function led(pages) {
   }
 }
 
+/** Waits until a number of a page, a global of this name, has grown by so much; or the page has noted errors, which the test finds. */
+export async function grown(page, name, by) {
+  const before = await page.evaluate((name) => globalThis[name], name);
+  await page.waitForFunction(([name, least]) => globalThis[name] >= least || globalThis.errors?.length > 0, [name, before + by]);
+}
+
 /** How tabs reach each other: by the shared worker, or without it. */
 export const WAYS = [["by ports", () => {}], ["by channels", (context) => context.addInitScript(() => delete globalThis.SharedWorker)]];
