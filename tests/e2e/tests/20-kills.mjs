@@ -88,6 +88,7 @@ for (const [place, storage, backend] of [...BACKENDS.map((backend) => [backend, 
     const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
     let found;
     let acknowledged;
+    let inRound = 0;
     server.listen("/found", (body) => {
       total.opened += 1;
       total.rows += body.found.length;
@@ -110,7 +111,7 @@ for (const [place, storage, backend] of [...BACKENDS.map((backend) => [backend, 
     server.listen("/acknowledged", ({ numbers }) => {
       total.acknowledged += numbers.length;
       expectation.acknowledge(numbers);
-      acknowledged();
+      if ((inRound += numbers.length) > 60) acknowledged();
     });
     server.listen("/failed", ({ text }) => {
       total.failures.push(text);
@@ -122,17 +123,18 @@ for (const [place, storage, backend] of [...BACKENDS.map((backend) => [backend, 
     for (let round = 0; round <= rounds; round++) {
       const isFound = new Promise((resolve) => (found = resolve));
       const isAcknowledged = new Promise((resolve) => (acknowledged = resolve));
+      inRound = 0;
       const browser = await startBare(t, profile, `${server.origin}/kill.html?storage=${storage}&memtable=${round % 2 === 0 ? 96 * 1024 : 1024 * 1024}`, backend);
       const ended = browser.ended.then(() => assert.fail("the browser ended by itself"));
       ended.catch(() => {});
-      const soon = (what, promise) => Promise.race([promise, ended, wait(20_000).then(() => assert.fail(`round ${round} (seed ${SEED}): ${what} within 20 s`))]);
+      const soon = (what, promise) => Promise.race([promise, ended, wait(40_000).then(() => assert.fail(`round ${round} (seed ${SEED}): ${what} within 40 s`))]);
       if (round < rounds && round % 4 === 3) {
         // Some are killed while they start, open or recover.
         await Promise.race([isFound, wait(150 + random() * 600)]);
       } else {
         await soon("not opened", isFound);
         if (round < rounds) {
-          await soon("nothing acknowledged", isAcknowledged);
+          await soon("not acknowledged", isAcknowledged);
           await wait(random() * 700);
         }
       }
