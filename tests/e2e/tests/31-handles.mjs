@@ -7,14 +7,14 @@ import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 /**
- * The page's workers, and the locks that it asks for or has, once both are gone, or after 3 seconds. `terminate` tells the debugger at
+ * The page's workers, and the locks that it asks for or has, once both are gone, or after ten seconds. `terminate` tells the debugger at
  * once. The worker's lock goes with its thread, which may end a little later.
  */
 async function left(page) {
   for (let tries = 0; ; tries++) {
     const names = await page.evaluate(async () => Object.values(await navigator.locks.query()).flat().map(({ name }) => name));
     const left = [page.workers().length, names];
-    if ((left[0] === 0 && names.length === 0) || tries === 300) return left;
+    if ((left[0] === 0 && names.length === 0) || tries === 1000) return left;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -8,9 +8,9 @@ import { servePackage } from "../support/server.mjs";
 
 const TIMES = Number(process.env.E2E_ABORTS ?? 25);
 
-/** Locks of ours that somebody has or waits for; after a second at most they are those of open instances. */
+/** Locks of ours that somebody has or waits for, once there are so few, or after ten seconds: then they are those of open instances. */
 const locks = (page, left) => page.evaluate(async (left) => {
-  const until = performance.now() + 1000;
+  const until = performance.now() + 10_000;
   for (;;) {
     const { held, pending } = await navigator.locks.query();
     const names = [...held, ...pending].map(({ name }) => name).filter((name) => name.startsWith("tabstore/")).sort();
@@ -21,7 +21,7 @@ const locks = (page, left) => page.evaluate(async (left) => {
 
 /** How many workers a page has. The browser tells of their ends some time later. */
 async function workers(page) {
-  for (let tries = 0; tries < 100 && page.workers().length > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let tries = 0; tries < 1000 && page.workers().length > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
   return page.workers().length;
 }
 
@@ -132,18 +132,15 @@ for (const worker of turns([true, false])) {
       const wasm = new Promise((resolve) => (load = resolve));
       const opening = H.refusal(() => T.open("loading", { worker, wasm, signal: control.signal }));
       await new Promise((resolve) => setTimeout(resolve, 200));
-      const started = performance.now();
       control.abort(new Error("enough"));
-      const { message } = await opening;
-      const took = performance.now() - started;
+      // It waits for nothing outside this thread, which has its turn before any timer.
+      const { message } = await Promise.race([opening, new Promise((resolve) => setTimeout(resolve, 0, { message: "later" }))]);
       // Nor does it begin when the code comes.
       load(await fetch("pkg/tabstore_bg.wasm"));
       await new Promise((resolve) => setTimeout(resolve, 300));
-      return { message, took, instances: await T.listInstances() };
+      return { message, instances: await T.listInstances() };
     }, worker);
     assert.equal(seen.message, "enough");
-    // An opening that hangs is cut off after two seconds. This one does not wait for that.
-    assert.ok(seen.took < 1000, `it took ${seen.took} ms`);
     assert.deepEqual(seen.instances, []);
     assert.deepEqual([await locks(page, 0), await workers(page)], [[], 0]);
   });
@@ -184,7 +181,7 @@ for (const worker of turns([true, false])) {
       return { message, took, held: held.map(({ name }) => name), writes };
     }, worker);
     assert.equal(seen.message, "enough");
-    assert.ok(seen.took > 1000 && seen.took < 4000, `it took ${seen.took} ms`);
+    assert.ok(seen.took > 1000 && seen.took < 10_000, `it took ${seen.took} ms`);
     assert.deepEqual(seen.held, []);
     assert.deepEqual(seen.writes, Array.from({ length: 20 }), "nobody comes between");
     assert.deepEqual([await locks(page, 0), await workers(page)], [[], 0]);

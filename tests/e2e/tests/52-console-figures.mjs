@@ -86,7 +86,7 @@ test("I5: keys in random order fill the memtable, are flushed and compacted befo
   await watchPanel(page);
   const started = performance.now();
   await importSet(page, "flights-by-booking.csv");
-  await page.waitForFunction(() => readPanel().facts.Compactions?.exact[0] > 0, undefined, { timeout: 10_000 });
+  await page.waitForFunction(() => readPanel().facts.Compactions?.exact[0] > 0, undefined, { timeout: 30_000 });
   const seconds = (performance.now() - started) / 1000;
   await shoot(page, "20-figures-importing");
   await quiet(page, 3000);
