@@ -32,6 +32,32 @@ test("an instance called 'worker' is taken over, and the clients that live are s
   assert.deepEqual(known, [7]);
 });
 
+test("clients that take one lock over do so in turn, and wait no longer than a second for one that freezes meanwhile", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  locks();
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const order: string[] = [];
+  let end = (): void => {};
+  const first = takeTurn("Demo", async () => {
+    order.push("first");
+    await new Promise<void>((resolve) => (end = resolve));
+    order.push("its end");
+  });
+  const second = takeTurn("demo", async () => void order.push("second"));
+  await settle();
+  assert.deepEqual(order, ["first"]);
+  end();
+  await Promise.all([first, second]);
+  assert.deepEqual(order, ["first", "its end", "second"]);
+  void takeTurn("demo", () => new Promise(() => {}));
+  const last = takeTurn("demo", async () => void order.push("last"));
+  await settle();
+  assert.equal(order.at(-1), "second");
+  t.mock.timers.tick(1000);
+  await last;
+  assert.equal(order.at(-1), "last");
+});
+
 test("an instance called 'witnesses' is open, and gets its witness", async () => {
   const files: string[] = [];
   const folder = { getFileHandle: async (name: string) => void files.push(name) };
