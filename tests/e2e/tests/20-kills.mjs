@@ -184,6 +184,51 @@ test("Q: no two transactions that write are ever open at once: Chromium, killed 
   t.note(`transactions on ${stores.sort().join("; ")}; up to ${most} asked for at once`);
 });
 
+/** Notes how a thread's transactions that write ask for the disk, and that its files are flushed to it. */
+const noteDurability = () => {
+  globalThis.asked = [];
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (names, mode, options) {
+    if (mode === "readwrite" && this.name.startsWith("tabstore/")) asked.push(options?.durability);
+    return transaction.call(this, names, mode, options);
+  };
+  const { FileSystemSyncAccessHandle } = globalThis;
+  const flush = FileSystemSyncAccessHandle?.prototype.flush;
+  if (flush === undefined) return;
+  FileSystemSyncAccessHandle.prototype.flush = function () {
+    asked.push("strict");
+    return flush.call(this);
+  };
+};
+
+for (const [place, needs] of [["in the page", []], ["worker", ["workers"]]]) {
+  test(`R4: with durability "strict" every write asks the browser for the disk, with "relaxed" none does (${place})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    for (const durability of ["strict", "relaxed"]) {
+      await page.evaluate(async ([durability, worker]) => {
+        globalThis.db = await T.open(durability, { durability, worker });
+        await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      }, [durability, place === "worker"]);
+      const thread = place === "worker" ? page.workers()[0] : page;
+      if (place === "worker" || durability === "strict") await thread.evaluate(noteDurability);
+      const asked = () => thread.evaluate(() => asked.splice(0));
+      await asked();
+      for (let id = 0; id < 2; id++) {
+        await page.evaluate((id) => db.putRow({ tableName: "t", primaryKey: { id } }), id);
+        const found = await asked();
+        if (durability === "strict") assert.ok(found.includes("strict") && !found.includes("relaxed"), `put ${id}: ${found}`);
+        else assert.ok(!found.includes("strict"), `put ${id}: ${found}`);
+      }
+      // Blocks and the manifest of a flush too. What it deletes need not reach the disk.
+      await page.evaluate(() => db.flush());
+      const found = await asked();
+      if (durability === "strict") assert.ok(found.filter((one) => one === "strict").length > 1, `a flush: ${found}`);
+      await page.evaluate(() => db.close());
+    }
+  }, { needs });
+}
+
 for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) {
   test(`R4, Q: a tab killed during an import by ${how} reopens with every acknowledged row`, async (t) => {
     const server = await servePackage(t);

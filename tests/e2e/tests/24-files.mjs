@@ -176,6 +176,36 @@ test("files: a page that opens, closes and opens again without waiting is never 
   assert.deepEqual(failures, []);
 }, { needs: ["storage"] });
 
+test("files: an opening and a deletion wait for files that a worker still has, as it may a moment after its lock is free", async (t) => {
+  const page = await prepared(t, await startBrowser(t), await servePackage(t));
+  const seen = await page.evaluate(async () => {
+    await F.fill("late", 0, 10);
+    await db.close();
+    const hold = async ({ data }) => {
+      const folder = await (await (await navigator.storage.getDirectory()).getDirectoryHandle("tabstore-files")).getDirectoryHandle("late");
+      const held = [];
+      for (const name of data) held.push(await (await folder.getFileHandle(name)).createSyncAccessHandle());
+      globalThis.onmessage = () => {
+        for (const file of held) file.close();
+      };
+      postMessage("held");
+    };
+    const beside = async (call) => {
+      const other = new Worker(URL.createObjectURL(new Blob([`onmessage = ${hold}`], { type: "text/javascript" })));
+      const holds = new Promise((resolve) => (other.onmessage = resolve));
+      other.postMessage((await F.names("late")).filter((name) => name.includes(".journal-")));
+      await holds;
+      setTimeout(() => other.postMessage("enough"), 300);
+      return call();
+    };
+    const rows = await beside(() => F.rows("late"));
+    await db.close();
+    const { message } = await beside(() => H.refusal(() => T.deleteInstance("late", { storage: "files" })));
+    return { rows, message, left: await T.listInstances({ storage: "files" }) };
+  });
+  assert.deepEqual(seen, { rows: 10, message: undefined, left: [] });
+}, { needs: ["storage"] });
+
 test("files: a frozen tab keeps its instance; the calls of another tab wait until it goes on, and nothing is lost", async (t) => {
   const server = await servePackage(t);
   const context = await startBrowser(t, { args: OWN_RENDERER });

@@ -6,6 +6,7 @@ import { openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
+import { led, open } from "../support/tabs.mjs";
 
 /** The modules that the pages of a server have asked for, each as often as it was asked for. */
 const modules = ({ asked }) => asked.flatMap((name) => /^\/pkg\/tabstore_(?!bg)(\w+)\.wasm$/.exec(name)?.[1] ?? []);
@@ -342,6 +343,28 @@ for (const worker of turns([true, false])) {
     assert.deepEqual(await fresh.evaluate(everything), {});
   });
 }
+
+// A worker that starts needs the network, or a cache. In the page all is there.
+test("without a network a page that has preloaded follows another tab, and leads when that one closes", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const [one, two] = [await openPage(t, context, server), await openPage(t, context, server)];
+  for (const page of [one, two]) {
+    await page.evaluate(async () => {
+      const db = await T.open("offline", { worker: false });
+      await db.preload();
+      await db.close();
+    });
+  }
+  await server.stop();
+  assert.equal(await one.evaluate(open, { name: "offline", options: { worker: false } }), "leader");
+  await one.evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }));
+  assert.equal(await two.evaluate(open, { name: "offline", options: { worker: false } }), "follower");
+  await two.evaluate(() => db.putRow({ tableName: "t", primaryKey: { id: 1 } }));
+  await one.evaluate(() => db.close());
+  await led([two]);
+  assert.equal(await two.evaluate(async () => (await db.count({ tableName: "t" })).count), 1);
+});
 
 test("the list of files for a service worker names all that a page may ask for", async (t) => {
   const server = await servePackage(t);
