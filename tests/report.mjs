@@ -16,9 +16,12 @@ export function report(test) {
   if (process.env.TEST_REPORT !== undefined) appendFileSync(process.env.TEST_REPORT, `${JSON.stringify({ type: "test", ...test })}\n`);
 }
 
+/** The longest time of a file of tests (ms). A file takes a minute; without a limit one that hangs would end no run. */
+const LONGEST = tier === "full" ? 3_600_000 : 600_000;
+
 /** The arguments of Node for its test runner: files side by side, told to people and to the report. */
 export const RUNNER = [
-  "--test", `--test-concurrency=${availableParallelism()}`,
+  "--test", `--test-timeout=${LONGEST}`, `--test-concurrency=${availableParallelism()}`,
   "--test-reporter=spec", "--test-reporter-destination=stdout",
   `--test-reporter=${fileURLToPath(import.meta.url)}`, "--test-reporter-destination=stdout",
 ];
