@@ -478,13 +478,16 @@ test("a leader that takes long to close still answers that it lives, and its fol
   one.lead();
   await linked;
   await one.leader.close();
-  const read = db.getRow(get(1));
+  await turn();
+  let answered = false;
+  const read = db.getRow(get(1)).then(() => (answered = true));
   // It stores what is in memory, say.
   for (let i = 0; i < 3; i++) {
     await pass(SOON);
     one.progress.count += 1;
   }
   assert.deepEqual(takeovers, []);
+  assert.equal(answered, false, "nobody asks a leader that has said goodbye");
   one.leader.stop();
   const two = leader(2);
   two.lead();
