@@ -206,6 +206,23 @@ test("files: an opening and a deletion wait for files that a worker still has, a
   assert.deepEqual(seen, { rows: 10, message: undefined, left: [] });
 }, { needs: ["storage"] });
 
+test("files: an engine in a dedicated worker of the page that loses its lock gives its files back, though its worker goes on", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const one = await openPage(t, context, server, "/contexts.html");
+  const worker = await startContext(one, "dedicated worker");
+  await worker.evaluate(async () => {
+    globalThis.db = await T.open("given", { storage: "files", worker: false });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+  });
+  const two = await openPage(t, context, server);
+  assert.equal(await two.evaluate(open, { name: "given", options: { storage: "files" } }), "follower");
+  await two.evaluate(() => navigator.locks.request("tabstore/files/given", { steal: true }, () => {}));
+  await led([two]);
+  assert.equal(await two.evaluate(async () => (await db.count({ tableName: "t" })).count), 1);
+}, { needs: ["storage"] });
+
 test("files: a frozen tab keeps its instance; the calls of another tab wait until it goes on, and nothing is lost", async (t) => {
   const server = await servePackage(t);
   const context = await startBrowser(t, { args: OWN_RENDERER });

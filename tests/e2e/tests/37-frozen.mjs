@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { startBrowser } from "../support/browser.mjs";
+import { openPage, startBrowser } from "../support/browser.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
 import { freezes, inWords } from "../support/hand-over.mjs";
 import { singles, test, times } from "../support/harness.mjs";
@@ -141,6 +141,33 @@ test("frozen: a worker that hangs while its page runs is replaced, and the page'
   assert.deepEqual(await one.evaluate(async () => [(await db.count({ tableName: "t" })).count, health]), [2, []]);
 }, { needs: ["freezing", "workers"] });
 
+test("frozen: a page whose engine was taken over while it hung reads nothing outdated, in the very task in which it goes on", async (t) => {
+  const { server, pages: [one, two] } = await opened(t, 2, { worker: false });
+  const key = { tableName: "t", primaryKey: { k: "a" } };
+  await one.evaluate((key) => db.putRow({ ...key, attributes: { v: 1 } }), key);
+  let isOver = false;
+  server.listen("/over", () => isOver);
+  // It asks without letting any event in.
+  const late = one.evaluate(async (key) => {
+    for (let over = false; !over;) {
+      const request = new XMLHttpRequest();
+      request.open("POST", "/over", false);
+      request.send("0");
+      over = JSON.parse(request.responseText);
+      for (const end = performance.now() + 50; performance.now() < end;);
+    }
+    return (await db.getRow(key)).row.get("v");
+  }, key);
+  late.catch(() => {});
+  // A write that was under way at the last leader may be refused.
+  await two.evaluate(async (key) => {
+    await db.getRow(key);
+    await db.putRow({ ...key, attributes: { v: 2 } });
+  }, key);
+  isOver = true;
+  assert.equal(await late, 2);
+}, { needs: ["freezing"] });
+
 test("frozen: a page that hangs while its worker runs still leads, also for tabs that come now", async (t) => {
   const { server, context, pages: [one, two] } = await opened(t, 2);
   const three = await openFreezable(t, context, server);
@@ -173,3 +200,32 @@ test("frozen: a leader that is busy with an import and a compaction is taken ove
   await load;
   assert.deepEqual(await done, ["follower", 0, 0]);
 }, { needs: ["freezing"] });
+
+test("frozen: the browser is told at once that a transaction has no more requests: a page that freezes then blocks nobody", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const seen = await page.evaluate(async () => {
+    const db = await T.open("told", { worker: false });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+    const [{ transaction }, { commit }] = [IDBDatabase.prototype, IDBTransaction.prototype];
+    const seen = { begun: 0, inTime: 0 };
+    const open = new Set();
+    IDBDatabase.prototype.transaction = function (...given) {
+      const made = transaction.apply(this, given);
+      seen.begun += 1;
+      open.add(made);
+      // The page may freeze behind this task.
+      setTimeout(() => open.delete(made));
+      return made;
+    };
+    IDBTransaction.prototype.commit = function () {
+      if (open.delete(this)) seen.inTime += 1;
+      return commit.call(this);
+    };
+    for (let n = 0; n < 5; n++) await db.putRow({ tableName: "t", primaryKey: { k: `${n}` } });
+    await db.close();
+    return seen;
+  });
+  assert.ok(seen.begun >= 5 && seen.inTime >= 5, JSON.stringify(seen));
+  t.note(`${seen.begun} transactions, ${seen.inTime} told`);
+}, { needs: ["levelDB"] });
