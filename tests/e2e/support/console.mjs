@@ -71,6 +71,15 @@ export const fact = (page, label) => page.evaluate((label) => {
   return data === null || data === undefined ? undefined : Number(data.value);
 }, label);
 
+/** A page is hidden and shown again, and never has the focus: as a window beside the one that a person types in. */
+export const show = (page) => page.evaluate(() => {
+  for (const hidden of [true, false]) {
+    Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }
+  delete document.hidden;
+});
+
 /** A person looks at another tab, and comes back to this one. A driven browser tells its pages nothing of that. */
 export async function look(page) {
   await page.bringToFront();

@@ -95,6 +95,42 @@ test("W1: an address that names no instance makes none; a person may do so", asy
   assert.deepEqual(await instances(page), []);
 }, { needs: ["locators"] });
 
+test("W1: an instance that opens after a person has gone to another one is closed, and not shown", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  for (const name of ["quick", "slow"]) {
+    await openInstance(page, name);
+    await press(page, "Close instance");
+  }
+  const go = (name) => page.evaluate((name) => { location.hash = `#/${name}`; }, name);
+  // Its worker gets the order to open late.
+  await page.evaluate(() => {
+    const { postMessage, terminate } = Worker.prototype;
+    let slow;
+    Object.assign(globalThis, { late: undefined, ended: false });
+    Worker.prototype.postMessage = function (message, ...rest) {
+      const post = () => postMessage.call(this, message, ...rest);
+      if (message.kind !== "open" || message.options.name !== "slow") return post();
+      slow = this;
+      globalThis.late = post;
+    };
+    Worker.prototype.terminate = function () {
+      ended ||= this === slow;
+      terminate.call(this);
+    };
+  });
+  await go("slow");
+  await page.waitForFunction(() => late !== undefined);
+  await go("quick");
+  const name = page.locator(".instance-chip").getByText("quick");
+  await name.waitFor();
+  await page.evaluate(() => late());
+  await page.waitForFunction(() => ended);
+  assert.equal(await name.isVisible(), true);
+  await press(page, "Close instance");
+}, { needs: ["locators"] });
+
 test("W1: where ten instances are there, the console says that one has to go before another comes", async (t) => {
   const server = await serveConsole(t);
   const context = await startBrowser(t, { viewport: VIEWPORT });

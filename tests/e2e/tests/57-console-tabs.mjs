@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { load, startBrowser } from "../support/browser.mjs";
-import { fact, firstKey, importSet, keysShown, look, openConsole, openInstance, shoot, VIEWPORT } from "../support/console.mjs";
+import { fact, firstKey, importSet, keysShown, look, openConsole, openInstance, shoot, show, VIEWPORT } from "../support/console.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
@@ -91,7 +91,7 @@ test("W1: in three tabs the console works alike, and shows what another tab has 
   assert.equal((await keysShown(one))[0], there);
   await one.getByRole("button", { name: "First page" }).click();
   await firstKey(one, "AAPL");
-  await look(two);
+  await show(two);
   await firstKey(two, "AAPL");
 
   // What a tab shows may be gone.
