@@ -10,6 +10,9 @@ import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 const needs = (ends) => ends === "crashes" ? ["crash"] : [];
 
+/** As often as {@link times}. At the gate other browsers than Chromium, which are slower, do half of it. */
+const rounds = (usual) => times(usual, Math.ceil(usual / (engine.name === "Chromium" ? 2 : 4)));
+
 for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], Object.entries(ENDS))) {
   test(`hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
     const { context, server, one, two } = await tabs(t, { options: { worker }, prepare });
@@ -167,7 +170,7 @@ const write = async (tab) => {
   })();
 };
 
-const ROUNDS = times(8);
+const ROUNDS = rounds(8);
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
   test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`, async (t) => {
@@ -262,7 +265,7 @@ const load = async (tab) => {
   }))]);
 };
 
-const LOAD_ROUNDS = times(3);
+const LOAD_ROUNDS = rounds(3);
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
   test(`hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`, async (t) => {
