@@ -11,6 +11,7 @@ import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../src/azure/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
+import * as schema from "../src/schema/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
@@ -63,7 +64,7 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
   const chat = await chatOf(db);
   const shown: unknown[] = [];
   const scope = {
-    ...tabstore, timelines, azure, azureAccounts, azureHttpClient, entityChange, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, options?.storage === "files" ? { ...options, path: FOLDER } : { ...options, storage: "memory" }),
+    ...tabstore, ...schema, timelines, azure, azureAccounts, azureHttpClient, entityChange, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, options?.storage === "files" ? { ...options, path: FOLDER } : { ...options, storage: "memory" }),
     console: { log: (...line: unknown[]) => shown.push(line) }, show: (row: unknown) => shown.push(row), bar: (part: number) => shown.push(part),
     read: async (rows: AsyncIterable<unknown>) => {
       for await (const row of rows) shown.push(row);

@@ -203,8 +203,11 @@ class Import {
     const number = ++this.row;
     if (record instanceof Unreadable) return { number, row: undefined, reason: record };
     try {
-      const mapped = this.options.map === undefined ? record : this.options.map(record as Readonly<Record<string, unknown>>, number);
-      return { number, row: mapped === undefined || mapped === null ? undefined : this.newRow(mapped as SourceRow, number) };
+      const { map } = this.options;
+      if (map === undefined) return { number, row: this.newRow(record, number) };
+      // What is no object is refused as without `map`, which takes objects alone.
+      const row = Object(record) === record ? map(record as Readonly<Record<string, unknown>>, number) : record;
+      return { number, row: row === undefined ? undefined : this.newRow(row as SourceRow, number) };
     } catch (reason) {
       return { number, row: undefined, reason };
     }

@@ -20,6 +20,8 @@ const TAKEN = ["service", "close", "then"];
  * @throws TypeError for what no table can be, with the table and the column.
  * @example
  * ```ts
+ * import { between, define, t } from "tabstore/schema";
+ *
  * const schema = define({
  *   reading: { key: ["station", "at"], columns: { station: t.text, at: t.date, celsius: t.double, note: t.text.optional }, indexes: { byTime: ["at"] } },
  * });
