@@ -304,11 +304,12 @@ impl<F: File> Journal<F> {
         Ok(())
     }
 
-    /// Cuts off what the older file has from earlier turns, but for its first bytes: a turn and the commits after it go there, also when
-    /// no file can grow. Returns whether that gives room back.
+    /// Cuts off what the files have from earlier turns, but for their first bytes: a turn and the commits after it go there, also
+    /// when no file can grow. Returns whether that gives room back.
     pub(super) fn give_back(&self) -> bool {
-        let older = &self.files[1 - self.current];
-        !self.is_new() && older.length().is_ok_and(|length| length > KEPT) && older.set_length(KEPT).is_ok()
+        let cut = |file: &F, end: u64| file.length().is_ok_and(|length| length > end) && file.set_length(end).is_ok();
+        let (older, newer) = (&self.files[1 - self.current], &self.files[self.current]);
+        !self.is_new() && (cut(older, KEPT) | cut(newer, self.end.max(KEPT)))
     }
 
     /// Reads bytes of the current file.

@@ -280,7 +280,9 @@ impl<D: Folder> Store<D> {
     /// grow then, for which Chromium wants a mebibyte. If there is not much to move, that file is cut off.
     fn squeeze(&self) -> bool {
         let (commits, state) = self.journal.borrow().weights();
-        (commits > state.max(WORTH_A_TURN) && self.turn().is_ok()) || self.journal.borrow().give_back()
+        let live = self.state.borrow().bytes();
+        let dead = (commits + state).saturating_sub(live);
+        (dead > live.max(WORTH_A_TURN) && self.turn().is_ok()) || self.journal.borrow().give_back()
     }
 
     /// Waits until the device has all segments. Closes those that were written, for which Chromium reserves up to twice their bytes.
@@ -302,13 +304,24 @@ impl<D: Folder> Store<D> {
         self.turn_if_due()?;
         let mut frame = frame();
         Change::encode(commit, &mut frame);
-        let start = self.journal.borrow_mut().append(&mut frame).map_err(|failure| self.failed(failure))?;
+        let start = self.append(&mut frame)?;
         let change = Change::decode(frame.get(HEAD..).unwrap_or_default(), start)?;
         self.state.borrow_mut().apply(change);
         if commit.durability == Durability::Strict {
             self.flush_journal()?;
         }
         Ok(())
+    }
+
+    /// Appends a commit. A journal that cannot grow first gives back what it keeps without need.
+    fn append(&self, frame: &mut [u8]) -> Result<u64> {
+        loop {
+            let appended = self.journal.borrow_mut().append(frame);
+            match appended {
+                Err(failure) if failure.error.code() == Code::QuotaExceeded && !failure.doubtful && self.squeeze() => {}
+                appended => return appended.map_err(|failure| self.failed(failure)),
+            }
+        }
     }
 
     fn flush_journal(&self) -> Result<()> {

@@ -122,6 +122,12 @@ impl State {
         Ok(())
     }
 
+    /// The bytes of all records.
+    pub(super) fn bytes(&self) -> u64 {
+        let log = self.log.iter().map(|place| u64::from(place.length)).sum::<u64>();
+        log + self.manifests.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>()
+    }
+
     fn find(&self, number: LogNumber) -> Result<usize, usize> {
         self.log.binary_search_by_key(&number, |place| place.number)
     }
