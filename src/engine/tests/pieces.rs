@@ -163,7 +163,7 @@ fn heals_when_nearly_all_is_deleted(full: Full<impl Limited>) {
 }
 
 /// Half of the rows stay, in one stretch. What is written anew of the others is more than the reserve.
-fn heals_beside_rows_that_stay(full: Full<impl Limited>) {
+fn heals_beside_rows_that_stay(full: &Full<impl Limited>) {
     full.delete(scattered().filter(|row| *row >= ROWS / 2 && row % 10 != 0));
     full.assert_healed(full.bytes * 3 / 10);
     let rest = (0..=ROWS).filter(|row| *row < ROWS / 2 || row % 10 == 0);
@@ -195,8 +195,8 @@ fn q_a_full_folder_heals_though_what_is_left_is_more_than_the_reserve() {
 
 #[test]
 fn q_a_full_storage_heals_beside_many_rows_that_stay() {
-    heals_beside_rows_that_stay(in_memory(256 << 10));
-    heals_beside_rows_that_stay(in_files(256 << 10));
+    heals_beside_rows_that_stay(&in_memory(256 << 10));
+    heals_beside_rows_that_stay(&in_files(256 << 10));
 }
 
 /// Whoever asks for it gets it in pieces too.
