@@ -135,9 +135,6 @@ impl Engine {
             self.house.flushes.record(None);
             self.counters.flushes.add(1);
             self.counters.flushed_bytes.add(bytes);
-            if self.reserve.is_out() {
-                Box::pin(self.regain_room()).await;
-            }
             // Writes may have filled the next memtable meanwhile.
             self.freeze_if_full();
             self.house.tell_work_ended();

@@ -30,9 +30,6 @@ const SQUEEZES: u32 = 8;
 /// How often of these for records to stage. The rest stays for commits.
 const SQUEEZES_TO_STAGE: u32 = SQUEEZES / 2;
 
-/// How often behind a flush.
-const SQUEEZES_BEHIND_FLUSH: u32 = 2;
-
 /// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
@@ -50,11 +47,6 @@ impl Engine {
     /// The same for records to stage: a part of the reserve stays for commits.
     pub(super) async fn makes_room_to_stage(&self, releases: u64) -> bool {
         self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
-    }
-
-    /// A flush has freed the log's beginning. Has the storage give its room back, so that rows can be added again.
-    pub(super) async fn regain_room(&self) {
-        while self.fill_reserve().await.is_err() && self.squeeze(SQUEEZES_BEHIND_FLUSH).await {}
     }
 
     /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
