@@ -110,7 +110,7 @@ const entries = {
 async function shared() {
   const { metafile: { outputs } } = await build({ ...entries, plugins: [glue], metafile: true, write: false });
   const files = outputs["dist/index.js"].imports.filter(({ kind }) => kind === "import-statement").map(({ path: file }) => file);
-  const lazy = Object.values(outputs).map(({ entryPoint }) => entryPoint).filter((file) => file !== undefined && !/\/(index|tabs)\.ts$/.test(file));
+  const lazy = Object.values(outputs).map(({ entryPoint }) => entryPoint).filter((file) => file !== undefined && !/^src\/(index|tabs)\.ts$/.test(file));
   return { modules: files.flatMap((file) => Object.keys(outputs[file].inputs)), lazy: new Set(lazy.map((file) => at(file))) };
 }
 

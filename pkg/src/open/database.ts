@@ -5,13 +5,11 @@ import { batchGet } from "../client/batch-get.js";
 import type { Client } from "../client/client.js";
 import { loadCode } from "../client/code.js";
 import { checkArguments } from "../codec/check.js";
-import { TAG } from "../codec/contract.js";
 import * as encode from "../codec/contract-requests.js";
 import { readCounted, readPassed, readStarted } from "../codec/contract-responses.js";
 import * as decode from "../codec/response.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import type { Reader } from "../codec/reader.js";
-import { infinityOf } from "../codec/value.js";
 import { invalid, type TabStoreError, toError } from "../types/errors.js";
 import type { StorageKind } from "../host/host.js";
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "../types/consumer.js";
@@ -31,9 +29,10 @@ import type { Row } from "../types/row.js";
 import { count, scan, scanPages } from "../client/scan.js";
 import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
-  DeleteDefinedColumnRequest, DropIndexRequest, KeyColumn, Split, TableDescription, UpdateTableRequest,
+  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "../types/tables.js";
 import { signalOf, whenAborted } from "../client/signals.js";
+import type { ToldSplits } from "./splits.js";
 import { needStack } from "../client/stack.js";
 import type {
   Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
@@ -41,10 +40,9 @@ import type {
 } from "../types/streams.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, Role, ScanRequest, StartLocalTransactionRequest,
+  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, Role, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "../types/rows.js";
-import { INF_MAX, INF_MIN } from "../types/values.js";
 import { Writer, type Writers } from "../client/writer.js";
 
 /** The names of methods that are for the entry `tabstore/azure` alone. */
@@ -53,23 +51,6 @@ const LIST_FOREIGN = Symbol.for("tabstore.foreign");
 const readResponse = (reader: Reader): Uint8Array => readPassed(reader).response;
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
-
-/** A slice as the engine tells it: its ends are the values of the key columns, in their order. */
-type SplitValues = Omit<Split, "lower" | "upper"> & Record<"lower" | "upper", readonly unknown[]>;
-
-/**
- * An end of a slice with the package's own INF_MIN and INF_MAX, because a port delivers copies, and with the caller's
- * integers.
- */
-function endOf(columns: readonly KeyColumn[], values: readonly unknown[], bigints: boolean): RangeKey {
-  // Not by assignment: a column may be called `__proto__`.
-  return Object.fromEntries(values.map((value, i) => {
-    const { name } = columns[i];
-    if (typeof value === "number" && bigints) return [name, BigInt(value)];
-    const infinity = infinityOf(value);
-    return [name, infinity === undefined ? value : infinity === TAG.INF_MIN ? INF_MIN : INF_MAX];
-  })) as RangeKey;
-}
 
 /** A listener's registration. */
 interface Listening {
@@ -167,10 +148,8 @@ export class OpenDatabase implements Database {
   }
 
   async computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult> {
-    type Result = Omit<ComputeSplitPointsBySizeResult, "splits"> & { readonly splits: readonly SplitValues[] };
-    const result = await this.admin<Result>("computeSplitPointsBySize", request);
-    const end = (values: readonly unknown[]): RangeKey => endOf(result.primaryKey, values, this.client.bigints);
-    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: end(lower), upper: end(upper), location })) };
+    const [told, { resultOf }] = await Promise.all([this.admin<ToldSplits>("computeSplitPointsBySize", request), loadCode(import("./splits.js"))]);
+    return resultOf(told, this.client.bigints);
   }
 
   computeStorage(request: TableRequest | string): Promise<ComputeStorageResult> {
