@@ -105,12 +105,7 @@ impl Engine {
                     self.commit_failed(Vec::new(), &error);
                     self.line.pending.borrow_mut().edits.splice(0..0, edits);
                 }
-                Err(error) => {
-                    self.commit_failed(edits, &error);
-                    if error.code() == Code::QuotaExceeded {
-                        self.shorten_log();
-                    }
-                }
+                Err(error) => self.commit_failed(edits, &error),
             }
         }
         self.line.is_running.set(false);

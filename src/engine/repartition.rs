@@ -48,8 +48,7 @@ impl Engine {
         })
     }
 
-    /// The partition that has a key.
-    pub(super) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+    fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
         self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 }

@@ -23,7 +23,6 @@ mod leaders;
 mod opening;
 mod overlay;
 mod passing;
-mod pieces;
 mod power;
 mod space;
 

@@ -1,7 +1,6 @@
 //! Compaction merges parts of segments, so that reads look into few of them and deleted data goes.
 
 mod pick;
-mod pieces;
 mod quarantine;
 
 use super::Engine;
@@ -52,7 +51,8 @@ pub(super) enum Work {
 pub(super) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         let at_work = &engine.house.compactions.at_work;
-        at_work.set(true);
+        // Whoever compacts all has flushed before, and may take minutes.
+        at_work.set(!matches!(work, Work::All));
         let done = match work {
             Work::Job(job) => engine.perform(job).await,
             Work::Change(change) => engine.change_partitions(change).await,
@@ -168,12 +168,7 @@ impl Engine {
                 let done = work_of_compaction(self, Work::Change(change)).await;
                 self.note(tree, id, done)?;
             } else {
-                let Some(job) = self.next_job(false) else {
-                    if self.house.compactions.quarantine.may_have_room() {
-                        continue;
-                    }
-                    return Ok(());
-                };
+                let Some(job) = self.next_job(false) else { return Ok(()) };
                 work_of_compaction(self, Work::Job(job)).await?;
             }
             // Until now the job itself held the segments that it replaced.
@@ -191,12 +186,12 @@ impl Engine {
         loaded
     }
 
-    /// Performs a job. Damage in one partition does not stop the others, nor does a lack of room for one.
+    /// Performs a job. Damage in one partition does not stop the others.
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
             match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health)).await {
-                Err(error) if matches!(error.code(), Code::Corrupt | Code::QuotaExceeded) => {}
+                Err(error) if error.code() == Code::Corrupt => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
                     return done.map(|()| places.for_each(|id| self.house.compactions.quarantine.forget(id)));
@@ -204,12 +199,7 @@ impl Engine {
             }
         }
         for chosen in &chosen {
-            let done = match self.perform_one(tree, chosen).await {
-                Err(error) if error.code() == Code::QuotaExceeded => {
-                    self.cut_for_room(tree, chosen.partition.id).await.map(drop)
-                }
-                done => done,
-            };
+            let done = self.perform_one(tree, chosen).await;
             self.note(tree, chosen.partition.id, done)?;
         }
         Ok(())
@@ -259,17 +249,17 @@ impl Engine {
 
     /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
     pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
-        let Some(partition) = self.partition(tree, id) else { return Ok(()) };
+        let partition = {
+            let view = self.view.borrow();
+            view.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
+        };
+        let Some(partition) = partition else { return Ok(()) };
         let levels = &partition.levels;
         let all = levels.levels.iter().enumerate();
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now).await
-    }
-
-    fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {
-        self.view.borrow().version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
     }
 
     /// Merges parts of neighbouring partitions, in ascending order, into one level of each.
