@@ -83,15 +83,17 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 23);
+  assert.equal(all.length, 24);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   for (const example of all) await run(example, scope);
-  assert.equal(shown.length, 24);
-  assert.deepEqual(shown.slice(6, 10).map((line) => (line as unknown[]).slice(0, 3)), [["BaseData", "PUT", 0], ["BaseData", "PUT", 1], ["BaseData", "PUT", 2], ["Stream", "DELETE", 1]]);
-  assert.deepEqual(shown.slice(11, 13), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]]]);
+  assert.equal(shown.length, 25);
+  const [, , found, newest] = shown.find((line) => Array.isArray(line) && line.length === 4 && Array.isArray(line[2])) as [unknown, unknown, { title: string }[], { next: null }];
+  assert.deepEqual([found.map(({ title }) => title), newest.next], [["Ship it"], null]);
+  assert.deepEqual(shown.slice(7, 11).map((line) => (line as unknown[]).slice(0, 3)), [["BaseData", "PUT", 0], ["BaseData", "PUT", 1], ["BaseData", "PUT", 2], ["Stream", "DELETE", 1]]);
+  assert.deepEqual(shown.slice(12, 14), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]]]);
   assert.deepEqual(shown.slice(-11, -4).map((line) => (line as unknown[]).slice(0, 4)), [["HEL", 55], ["OSL", 209], ["PUT", "1", undefined, 2], ["UPDATE", "1", 2, 3], ["PUT", "owls", 2], ["UPDATE", "owls", 3], [180]]);
   assert.deepEqual(shown.slice(-4), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");

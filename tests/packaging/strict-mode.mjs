@@ -1,5 +1,24 @@
 // A React app in StrictMode under Vite's own server, edited while it runs.
 
+// Typed tables, shown by the hooks: a query of an index, and a row.
+const NOTES = `
+import { open } from "tabstore";
+import { useDatabase, useRow, useRows } from "tabstore/react";
+import { define, t } from "tabstore/schema";
+
+const schema = define({ note: { key: "id", columns: { id: t.integer, title: t.text, at: t.date }, indexes: { byAt: ["at"] } } });
+const ready = open("app", { schema });
+
+export function Notes() {
+  const db = useDatabase(ready);
+  const { rows, error } = useRows(db?.note.by.byAt.reverse().limit(2));
+  const first = useRow(db?.note, 1);
+  if (error !== undefined) trouble.push(String(error));
+  globalThis.notes = db;
+  return <p id="notes">{(rows?.map(({ title }) => title).join(" ") ?? "none yet") + "; first: " + first?.title}</p>;
+}
+`;
+
 /** The app: a component that opens the instance as often as it mounts, and a module that opens it whenever it is loaded. */
 export const REACT = {
   name: "Vite 8 with React: StrictMode and 20 edits while it runs leave one engine, and nothing is refused",
@@ -20,6 +39,7 @@ addEventListener("unhandledrejection", ({ reason }) => trouble.push(String(reaso
 createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMode>);
 `,
     "App.jsx": component(0),
+    "Notes.jsx": NOTES,
     "store.js": store(0),
   }),
 };
@@ -29,6 +49,7 @@ const component = (edit) => `
 import { useEffect, useState } from "react";
 import { open } from "tabstore";
 import { useRows } from "tabstore/react";
+import { Notes } from "./Notes.jsx";
 import { loaded } from "./store.js";
 
 const EDIT = ${edit};
@@ -56,7 +77,7 @@ export function App() {
   }, [EDIT, loaded]);
   const { rows, error } = useRows(db, { tableName: "t", primaryKey: { id: 1 } });
   if (error !== undefined) trouble.push(String(error));
-  return <p id="seen">{rows?.length === 1 && from + ", mounts " + rows[0].get("mounts")}</p>;
+  return <><p id="seen">{rows?.length === 1 && from + ", mounts " + rows[0].get("mounts")}</p><Notes /></>;
 }
 `;
 

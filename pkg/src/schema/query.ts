@@ -48,6 +48,16 @@ export class OrderedQuery {
     return this.with({ limit: Math.min(rows, this.asked.limit ?? rows) });
   }
 
+  /** What it asks for, so that two queries can be compared. */
+  toJSON(): object {
+    return { tableName: this.order.tableName, ...this.asked };
+  }
+
+  /** The open database that it belongs to. */
+  get owner(): object {
+    return this.codec.context;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Record<string, unknown>, void, undefined> {
     for await (const row of this.stored({})) yield this.codec.row(row, this.order);
   }

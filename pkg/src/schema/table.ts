@@ -144,6 +144,14 @@ export class SchemaTable extends RowOperations {
     return this.all.delete(options);
   }
 
+  toJSON(): object {
+    return this.all.toJSON();
+  }
+
+  get owner(): object {
+    return this.all.owner;
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<AnyRow, void, undefined> {
     return this.all[Symbol.asyncIterator]();
   }

@@ -187,6 +187,10 @@ export interface Query<S extends TableSpec, R, Order extends readonly string[]> 
   delete(options?: CallOptions): Promise<number>;
   /** The rows, and again after each change. */
   watch(options?: CallOptions): LiveRowsOf<R>;
+  /** What it asks for, so that two queries can be compared. */
+  toJSON(): object;
+  /** What all queries of one open database share: the same object. */
+  readonly owner: object;
 }
 
 /** A change of a row. */
