@@ -14,7 +14,7 @@ export interface Codec<T> {
   readonly is: (value: unknown) => value is T;
   /** The stored value. Doubles are made by `double`. */
   readonly encode: (value: T, double: (value: number) => InputValue) => InputValue;
-  /** The value of a stored one. Throws, or gives `undefined`, where it is none. */
+  /** The value of a stored one; `undefined` where it is none. */
   readonly decode: (value: Value) => T | undefined;
 }
 
@@ -104,8 +104,12 @@ function json<T>(what: string, is: (value: unknown) => value is T): Column<T, "S
     what, is,
     encode: (value) => JSON.stringify(value),
     decode: (value) => {
-      const read: unknown = JSON.parse(value as string);
-      return is(read) ? read : undefined;
+      try {
+        const read: unknown = JSON.parse(value as string);
+        return is(read) ? read : undefined;
+      } catch {
+        return undefined;
+      }
     },
   });
 }

@@ -45,6 +45,8 @@ export class Layout {
   readonly attributes: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
   readonly base: Order;
+  /** The column of the key whose value the store gives, if there is one. */
+  readonly auto: string | undefined;
   readonly indexes: ReadonlyMap<string, Order>;
   readonly request: CreateTableRequest;
 
@@ -58,6 +60,7 @@ export class Layout {
     for (const { name: column, column: { presence } } of this.key) {
       if (presence === "optional" || presence === "default") throw this.wrong(`has the key column '${column}', which each row must have: it is not optional, and has no default`);
     }
+    this.auto = this.key.find(({ column }) => column.presence === "auto")?.name;
     const stray = this.attributes.find(({ column }) => column.presence === "auto");
     if (stray !== undefined) throw this.wrong(`lets the store give '${stray.name}', which is no column of its key`);
     this.base = { tableName: name, key: this.key, fields: this.fields, needed: new Set(this.key.map((field) => field.name)) };

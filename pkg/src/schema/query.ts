@@ -25,6 +25,9 @@ export interface Asked {
   readonly limit?: number | undefined;
 }
 
+/** The rows of an empty range. */
+async function* none(): AsyncGenerator<Row, void, undefined> {}
+
 /** A {@link Query}. Types are checked where it is handed out. */
 export class OrderedQuery {
   constructor(readonly codec: RowCodec, readonly order: Order, private readonly asked: Asked = { range: wholeRange(order.key) }) {}
@@ -58,8 +61,29 @@ export class OrderedQuery {
     return this.codec.context;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Record<string, unknown>, void, undefined> {
-    for await (const row of this.stored({})) yield this.codec.row(row, this.order);
+  /** No generator around the scan's own: each costs a promise a row. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<Record<string, unknown>> {
+    const { codec, order } = this;
+    const rows = this.stored({});
+    const made = (next: IteratorResult<Row, unknown>): IteratorResult<Record<string, unknown>, undefined> => {
+      if (next.done) return { done: true, value: undefined };
+      try {
+        return { done: false, value: codec.row(next.value, order) };
+      } catch (error) {
+        void rows.return?.();
+        throw error;
+      }
+    };
+    return {
+      next: () => rows.next().then(made),
+      return: async () => {
+        await rows.return?.();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   }
 
   async toArray(options?: CallOptions): Promise<Record<string, unknown>[]> {
@@ -130,8 +154,8 @@ export class OrderedQuery {
   }
 
   /** The rows as they are stored. */
-  private async *stored(options?: CallOptions): AsyncGenerator<Row, void, undefined> {
-    if (!this.asked.range.isEmpty) yield* this.db.scan(this.request(options));
+  private stored(options?: CallOptions): AsyncIterableIterator<Row> {
+    return this.asked.range.isEmpty ? none() : this.db.scan(this.request(options));
   }
 
   private async *pages(options?: CallOptions): AsyncGenerator<readonly Row[], void, undefined> {

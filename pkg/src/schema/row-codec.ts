@@ -78,28 +78,34 @@ export class RowCodec {
 
   /** The value of a stored one. */
   decode(field: Field, stored: Value): unknown {
-    let value: unknown;
-    let cause: unknown;
-    try {
-      value = field.column.codec.decode(stored);
-    } catch (error) {
-      cause = error;
-    }
+    const value: unknown = field.column.codec.decode(stored);
     if (value !== undefined) return value;
-    throw this.unreadable(field, `holds ${shown(stored)}, which is not ${field.column.codec.what}`, cause);
+    throw this.unreadable(field, `holds ${shown(stored)}, which is not ${field.column.codec.what}`);
   }
 
   /** The row of a stored one. */
   row(stored: Row, order: Order = this.layout.base): Record<string, unknown> {
     const row = {};
+    // All at once: a row decodes faster so than column by column.
+    const values = stored.toObject();
     for (const field of order.fields) {
       const { name, column } = field;
-      const value = stored.get(name);
+      const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value !== undefined) set(row, name, this.decode(field, value));
       else if (column.presence === "default") set(row, name, column.initial);
       else if (column.presence === "required") throw this.unreadable(field, `is missing in the row with the key ${JSON.stringify(stored, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}`);
     }
     return row;
+  }
+
+  /** The key of a row that was put. Its dates and bytes are copies. */
+  keyOfNew(given: Given): Record<string, unknown> {
+    const key = {};
+    for (const field of this.layout.key) {
+      const value = given[field.name];
+      set(key, field.name, Object(value) === value ? this.decode(field, this.encode(field, value) as Value) : value);
+    }
+    return key;
   }
 
   /** The key of a stored row. */
@@ -153,8 +159,7 @@ export class RowCodec {
     return this.context.error("OTSParameterInvalid", `The column '${field.name}' of '${this.layout.name}' ${what}.`);
   }
 
-  private unreadable(field: Field, what: string, cause?: unknown): Error {
-    const error = this.context.error("SchemaMismatch", `The column '${field.name}' of '${this.layout.name}' ${what}.`, `Another program wrote the row, or an earlier schema: declare the column optional or with a default, or mend the rows by db.service.`);
-    return cause === undefined ? error : Object.assign(error, { cause });
+  private unreadable(field: Field, what: string): Error {
+    return this.context.error("SchemaMismatch", `The column '${field.name}' of '${this.layout.name}' ${what}.`, `Another program wrote the row, or an earlier schema: declare the column optional or with a default, or mend the rows by db.service.`);
   }
 }

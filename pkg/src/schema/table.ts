@@ -1,11 +1,12 @@
 /** A table of a schema: rows by their keys. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { CallOptions, InputPrimaryKey } from "../types/data.js";
+import type { CallOptions } from "../types/data.js";
 import type { Database, Transaction } from "../types/database.js";
 import type { Change } from "../types/streams.js";
-import type { Condition, WriteResult } from "../types/rows.js";
+import type { Condition, PutRow } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
+import { AUTO_INCREMENT } from "../types/values.js";
 import { LiveRows } from "./live-rows.js";
 import type { Field } from "./layout.js";
 import { OrderedQuery } from "./query.js";
@@ -29,13 +30,12 @@ const BUSY = ["OTSRowOperationConflict", "OTSSessionNotExist"];
 class RowOperations {
   constructor(readonly codec: RowCodec, private readonly store: Store) {}
 
-  async put(row: unknown, options?: CallOptions): Promise<AnyRow> {
+  put(row: unknown, options?: CallOptions): Promise<AnyRow> {
     return this.write(row, options);
   }
 
-  async insert(row: unknown, options?: CallOptions): Promise<AnyRow> {
-    // The key of an auto-increment row is new, and takes no condition.
-    return this.write(row, options, this.codec.layout.key.some(({ column, name }) => column.presence === "auto" && (row as AnyRow | null)?.[name] === undefined) ? undefined : NEW);
+  insert(row: unknown, options?: CallOptions): Promise<AnyRow> {
+    return this.write(row, options, NEW);
   }
 
   async update(key: unknown, patch: unknown, options?: CallOptions): Promise<void> {
@@ -65,9 +65,12 @@ class RowOperations {
     return this.codec.decode(field, row!.get(column)!) as number;
   }
 
-  async get(key: unknown, options?: CallOptions): Promise<AnyRow | undefined> {
-    const { row } = await this.store.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal });
-    return row === null ? undefined : this.codec.row(row);
+  get(key: unknown, options?: CallOptions): Promise<AnyRow | undefined> {
+    try {
+      return this.store.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal }).then(({ row }) => (row === null ? undefined : this.codec.row(row)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   protected get tableName(): string {
@@ -81,15 +84,24 @@ class RowOperations {
     return field;
   }
 
-  private async write(row: unknown, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
-    const { primaryKey, attributes } = this.codec.put(row);
-    const isGiven = Object.values(primaryKey).some((value) => Object(value) === value && "autoIncrement" in (value as object));
-    const { row: key } = await this.store.putRow({ tableName: this.tableName, primaryKey, attributes, condition, returnContent: isGiven ? "PRIMARY_KEY" : undefined, signal: options?.signal });
-    return this.codec.keyOf(isGiven ? key!.primaryKey : primaryKey as WriteKey);
+  private write(row: unknown, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
+    try {
+      return this.send(this.codec.put(row), row as AnyRow, options, condition);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  private send({ primaryKey, attributes }: PutRow, row: AnyRow, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
+    const { auto } = this.codec.layout;
+    const isGiven = auto !== undefined && primaryKey[auto] === AUTO_INCREMENT;
+    // A key that the store gives is new, and takes no condition.
+    const call = this.store.putRow({ tableName: this.tableName, primaryKey, attributes, condition: isGiven ? undefined : condition, returnContent: isGiven ? "PRIMARY_KEY" : undefined, signal: options?.signal });
+    if (isGiven) return call.then(({ row: stored }) => this.codec.keyOf(stored!.primaryKey));
+    const key = this.codec.keyOfNew(row);
+    return call.then(() => key);
   }
 }
-
-type WriteKey = NonNullable<WriteResult["row"]>["primaryKey"];
 
 /** The class behind a table. Types are checked where it is handed out. */
 export class SchemaTable extends RowOperations {
@@ -152,7 +164,7 @@ export class SchemaTable extends RowOperations {
     return this.all.owner;
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<AnyRow, void, undefined> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<AnyRow> {
     return this.all[Symbol.asyncIterator]();
   }
 
@@ -263,6 +275,3 @@ export class SchemaTable extends RowOperations {
     return { type, key: this.codec.keyOf(primaryKey), columns, token };
   }
 }
-
-/** A key as it is written. */
-export type { InputPrimaryKey };
