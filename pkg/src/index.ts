@@ -32,7 +32,7 @@ interface WithSchema {
 export { TabStoreError } from "./types/errors.js";
 export { col } from "./types/filter.js";
 export type {
-  BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,
+  BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, Comparisons, CompositeFilter, Filter, FilterBuilder,
   PageFilter, ValueTransferRule,
 } from "./types/filter.js";
 export type * from "./types/consumer.js";

@@ -24,24 +24,48 @@ export interface Watchable<R> {
   readonly owner: object;
 }
 
-/** Databases that are being opened, and what has become of them. */
-const openings = new WeakMap<PromiseLike<unknown>, { value?: unknown; error?: unknown; readonly listeners: Set<() => void> }>();
+/** A table whose rows can be shown live, one by its key. */
+export interface RowSource<R, K> extends Omit<Watchable<R>, "watch"> {
+  /** The row with this key, and again after each change. */
+  watch(key: K): LiveRowsOf<R>;
+}
+
+/** What has become of an opening. */
+interface Opening {
+  readonly value?: unknown;
+  readonly error?: unknown;
+}
+
+/** A store of one opening, as `useSyncExternalStore` asks for. */
+interface OpeningStore {
+  readonly subscribe: (listener: () => void) => () => void;
+  readonly getSnapshot: () => Opening;
+}
+
+/** While a database opens, and on a server. */
+const OPENING: Opening = {};
+const openings = new WeakMap<PromiseLike<unknown>, OpeningStore>();
 
 /** Watches a promise once, for all components that show it. */
-function openingOf(ready: PromiseLike<unknown>): { value?: unknown; error?: unknown; readonly listeners: Set<() => void> } {
+function openingOf(ready: PromiseLike<unknown>): OpeningStore {
   const known = openings.get(ready);
   if (known !== undefined) return known;
-  const made: { value?: unknown; error?: unknown; readonly listeners: Set<() => void> } = { listeners: new Set() };
-  openings.set(ready, made);
-  const tell = (): void => made.listeners.forEach((listener) => listener());
-  ready.then((value) => {
-    made.value = value;
-    tell();
-  }, (error: unknown) => {
-    made.error = error ?? new Error("The database could not be opened.");
-    tell();
-  });
-  return made;
+  const listeners = new Set<() => void>();
+  let opening = OPENING;
+  const become = (next: Opening): void => {
+    opening = next;
+    listeners.forEach((listener) => listener());
+  };
+  ready.then((value) => become({ value }), (error: unknown) => become({ error: error ?? new Error("The database could not be opened.") }));
+  const store: OpeningStore = {
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    getSnapshot: () => opening,
+  };
+  openings.set(ready, store);
+  return store;
 }
 
 /**
@@ -51,15 +75,10 @@ function openingOf(ready: PromiseLike<unknown>): { value?: unknown; error?: unkn
  * @param ready the same promise each time, so no component opens one while it renders.
  */
 export function useDatabase<D>(ready: PromiseLike<D>): D | undefined {
-  const opening = openingOf(ready);
-  const subscribe = useMemo(() => (listener: () => void) => {
-    opening.listeners.add(listener);
-    return () => void opening.listeners.delete(listener);
-  }, [opening]);
-  const value = useSyncExternalStore(subscribe, () => opening.value as D | undefined, () => undefined);
-  useSyncExternalStore(subscribe, () => opening.error, () => undefined);
-  if (opening.error !== undefined) throw opening.error;
-  return value;
+  const { subscribe, getSnapshot } = openingOf(ready);
+  const { value, error } = useSyncExternalStore(subscribe, getSnapshot, () => OPENING);
+  if (error !== undefined) throw error;
+  return value as D | undefined;
 }
 
 /** Equal for queries that ask for the same. */
@@ -110,14 +129,4 @@ export function useRow<R, K>(table: RowSource<R, K> | null | undefined, key: K):
   const { rows, error } = useSyncExternalStore<QuerySnapshot<R>>(subscribe, () => live?.getSnapshot() ?? NONE as QuerySnapshot<never>, () => NONE as QuerySnapshot<never>);
   if (error !== undefined) throw error;
   return rows?.[0];
-}
-
-/** A table whose rows can be shown live. */
-export interface RowSource<R, K> {
-  /** The row with this key, and again after each change. */
-  watch(key: K): LiveRowsOf<R>;
-  /** Which table it is. */
-  toJSON(): unknown;
-  /** The open database that it belongs to. */
-  readonly owner: object;
 }

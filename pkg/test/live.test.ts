@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { col, type Database, type LiveQuery, type LiveRows, type PrimaryKey, type Row } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
+import { until } from "./support/turn.js";
 
 const tableName = "t";
 const put = (id: number, v: unknown = id) => ({ tableName, primaryKey: { id }, attributes: { v } }) as never;
@@ -27,15 +28,6 @@ async function next(rows: AsyncIterator<LiveRows>): Promise<unknown> {
 /** Whether nothing comes for a while. The answer that is waited for stays asked. */
 async function isQuiet(answer: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([answer.then(() => "told"), new Promise((resolve) => setTimeout(resolve, 100, "quiet"))])) === "quiet";
-}
-
-/** Waits until a condition holds. */
-async function until(holds: () => boolean, what: () => string): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!holds()) {
-    if (performance.now() > end) assert.fail(what());
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 test("a live query gives its rows, and again after each commit that changes them, and nothing for other commits", { skip }, async () => {

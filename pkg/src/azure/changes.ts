@@ -3,7 +3,8 @@
 import { isBytes } from "../codec/kinds.js";
 import type { Change, StreamRecord, Value } from "../index.js";
 import type { EntityChange, EntityRecord } from "./types.js";
-import { hex, OWN, set } from "./values.js";
+import { setField } from "../codec/field.js";
+import { hex, OWN } from "./values.js";
 
 /** The tags of values that are stored as Binary: see `src/azure/edm.rs`. */
 const INT64 = 1;
@@ -64,7 +65,7 @@ function put(entity: Record<string, unknown>, name: string, value: Value): void 
     const timestamp = timestampOf(BigInt(value as number | bigint));
     Object.assign(entity, { timestamp, etag: `W/"datetime'${timestamp.replaceAll(":", "%3A")}'"` });
   } else if (!OWN.has(name)) {
-    set(entity, name, valueOf(value));
+    setField(entity, name, valueOf(value));
   }
 }
 

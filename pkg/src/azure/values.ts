@@ -1,6 +1,8 @@
 /** Entities as objects and in JSON. */
 
 import type { Beside } from "../beside.js";
+import { fromBase64, toBase64 } from "../codec/base64.js";
+import { setField } from "../codec/field.js";
 import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import type { EdmType, EntityKey, StoredEntity, Typed, TypedValue } from "./types.js";
 
@@ -10,23 +12,6 @@ export const OWN: ReadonlyMap<string, string> = new Map([["partitionKey", "Parti
 /** The service's names alone. */
 export const SYSTEM: ReadonlySet<string> = new Set(OWN.values());
 const TYPE = "@odata.type";
-
-/** Bytes in base64. */
-function toBase64(bytes: Uint8Array): string {
-  const pieces: string[] = [];
-  for (let at = 0; at < bytes.length; at += 0x8000) pieces.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)));
-  return btoa(pieces.join(""));
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
-/** Sets a property, also one that is called `__proto__`. */
-export function set(object: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === "__proto__") Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
-  else object[name] = value;
-}
 
 /** Whether the buffer of empty bytes was given away. */
 function isDetached({ buffer }: Uint8Array): boolean {
@@ -92,8 +77,8 @@ export function write(host: Beside, entity: EntityKey, path: string): string {
     if (OWN.has(name) || given === undefined) continue;
     if (SYSTEM.has(name) || name.includes("odata.")) throw host.wrong(`${path}.${name}`, "given", "left out: the service has another use of this name");
     const [value, type] = toJson(host, given, `${path}.${name}`);
-    if (type !== undefined) set(body, `${name}${TYPE}`, `Edm.${type}`);
-    set(body, name, value);
+    if (type !== undefined) setField(body, `${name}${TYPE}`, `Edm.${type}`);
+    setField(body, name, value);
   }
   return JSON.stringify(body);
 }
@@ -127,7 +112,7 @@ export function read<T extends object>(json: Record<string, unknown>): StoredEnt
   for (const [name, value] of Object.entries(json)) {
     // A property that another client has called like one of ours is left out.
     if (OWN.has(name) || SYSTEM.has(name) || name.startsWith("odata.") || name.endsWith(TYPE)) continue;
-    set(entity, name, fromJson(value, json[`${name}${TYPE}`]));
+    setField(entity, name, fromJson(value, json[`${name}${TYPE}`]));
   }
   return entity as StoredEntity<T>;
 }

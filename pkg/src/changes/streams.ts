@@ -5,7 +5,7 @@ import type { Client } from "../client/client.js";
 import { checkArguments } from "../codec/check.js";
 import { TAG } from "../codec/contract.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { setField } from "../codec/page.js";
+import { setField } from "../codec/field.js";
 import { Reader } from "../codec/reader.js";
 import { invalid, local, TabStoreError } from "../types/errors.js";
 import { abortReason, signalOf, whenAborted } from "../client/signals.js";

@@ -13,6 +13,7 @@
  * once for each page (otherwise 1.1 us for each string), and strings are cut out of it (0.1 us).
  */
 
+import { setField } from "./field.js";
 import { local } from "../types/errors.js";
 import { named } from "../types/named.js";
 import type { Row } from "../types/row.js";
@@ -31,12 +32,6 @@ const TYPES: Readonly<Record<number, ValueType>> = {
   [TAG.STRING]: "STRING",
   [TAG.BINARY]: "BINARY",
 };
-
-/** Sets a property of a plain object by any name: `__proto__` is a legal column name. */
-export function setField<T>(object: Record<string, T>, name: string, value: T): void {
-  if (name === "__proto__") Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-  else object[name] = value;
-}
 
 /** The columns of a row. Neighbours mostly have the same ones, and then share one shape. */
 interface Shape {

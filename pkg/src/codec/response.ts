@@ -9,7 +9,7 @@ import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, Ke
 import {
   type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten,
 } from "./contract-responses.js";
-import { setField } from "./page.js";
+import { setField } from "./field.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";
 

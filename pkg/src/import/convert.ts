@@ -1,7 +1,8 @@
 /** Makes rows from a file's records: texts and JSON values become keys and attributes of the wanted types. */
 
 import { checkArguments, checkName, record } from "../codec/check.js";
-import { setField } from "../codec/page.js";
+import { fromBase64 } from "../codec/base64.js";
+import { setField } from "../codec/field.js";
 import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../types/writer.js";
@@ -62,7 +63,7 @@ function toBinary(source: string, value: unknown): InputValue {
   if (value instanceof Uint8Array) return value;
   if (typeof value !== "string") throw bad(source, "BINARY", value);
   try {
-    return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+    return fromBase64(value);
   } catch {
     throw bad(source, "BINARY (base64)", value);
   }

@@ -2,7 +2,7 @@
 
 import { isPlain, MOST } from "../codec/check.js";
 import { isBytes, lengthOf } from "../codec/kinds.js";
-import { setField } from "../codec/page.js";
+import { setField } from "../codec/field.js";
 
 /** A copy of plain objects, arrays and bytes. All else stays. */
 export function copied<T>(value: T, copies?: Map<unknown, unknown>): T;

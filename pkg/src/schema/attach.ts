@@ -1,5 +1,6 @@
 /** Makes the tables of a schema in a database that is opened, and hands them out. */
 
+import { spelt, untilBuilt } from "../beside-tables.js";
 import type { Database } from "../types/database.js";
 import type { OpenOptions } from "../types/rows.js";
 import type { CreateTableRequest, IndexSpec, TableDescription, UpdateTableRequest } from "../types/tables.js";
@@ -22,8 +23,6 @@ export interface Attaching {
 
 /** Tries to change a table that other tabs change too. */
 const TRIES = 5;
-/** Milliseconds between two looks at an index that is being built. */
-const LOOK = 30;
 
 /** Opens the database, makes what its schema lacks, and gives the tables. */
 export async function attach(layouts: readonly Layout[], { open, options, double }: Attaching): Promise<object> {
@@ -50,7 +49,7 @@ async function prepare(context: Context, layout: Layout): Promise<void> {
     const there = await described(context, request.tableName);
     try {
       if (there === undefined) await db.createTable(request);
-      else if (!await change(context, request, there)) return await built(context, request, there);
+      else if (!await change(context, request, there)) return await untilBuilt(request.indexes!.map(({ indexName }) => indexName), () => context.db.describeTable(request.tableName), there);
     } catch (error) {
       // Another tab may have done the same: it is looked at again.
       if (tries === TRIES || !context.isFailure(error, "OTSObjectAlreadyExist", "OTSParameterInvalid", "OTSObjectNotExist")) throw error;
@@ -74,8 +73,7 @@ async function change(context: Context, wanted: CreateTableRequest, there: Table
   const { tableName } = wanted;
   const differs = (what: string, hint = "Give the table another name, and copy its rows in a migration; or delete it."): Error => context.error("SchemaMismatch", `The table '${tableName}' is there, and ${what}.`, hint);
   if (there.indexOf !== null) throw differs(`it is an index of the table '${there.indexOf}'`);
-  const key = (columns: CreateTableRequest["primaryKey"]): string => columns.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement ? " auto" : ""}`).join(", ");
-  if (key(there.primaryKey) !== key(wanted.primaryKey)) throw differs(`its key is (${key(there.primaryKey)}), not (${key(wanted.primaryKey)})`);
+  if (spelt(there.primaryKey) !== spelt(wanted.primaryKey)) throw differs(`its key is (${spelt(there.primaryKey)}), not (${spelt(wanted.primaryKey)})`);
   const columns = (wanted.definedColumns ?? []).filter(({ name, type }) => {
     const found = there.definedColumns.find((one) => one.name === name);
     if (found !== undefined && found.type !== type) throw differs(`its column '${name}' is defined as ${found.type}, not ${type}`);
@@ -104,16 +102,4 @@ function differentOptions(wanted: CreateTableRequest, there: TableDescription): 
   if (wanted.timeToLive !== there.timeToLive) update.timeToLive = wanted.timeToLive;
   if (wanted.stream?.enabled === true && there.stream?.expirationHours !== wanted.stream.expirationHours) update.stream = wanted.stream;
   return Object.keys(update).length > 1 ? update : undefined;
-}
-
-/** Waits until the indexes can be read. */
-async function built(context: Context, wanted: CreateTableRequest, there: TableDescription): Promise<void> {
-  const names = new Set((wanted.indexes ?? []).map(({ indexName }) => indexName));
-  for (let description: TableDescription | undefined = there; ; description = await described(context, wanted.tableName)) {
-    const building = description?.indexes.filter(({ indexName, phase }) => names.has(indexName) && phase === "FULL") ?? [];
-    const failure = building.find((index) => index.failure !== null)?.failure;
-    if (failure) throw failure;
-    if (building.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, LOOK));
-  }
 }

@@ -1,5 +1,6 @@
 /** The text that says where the next page of a query begins. */
 
+import { fromBase64, toBase64 } from "../codec/base64.js";
 import type { KeyValue, PrimaryKey } from "../types/data.js";
 import type { Order } from "./layout.js";
 import type { RowCodec } from "./row-codec.js";
@@ -10,8 +11,9 @@ interface Place {
   readonly key: PrimaryKey;
 }
 
-const toText = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
-const toBytes = (text: string): Uint8Array => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (character) => character.charCodeAt(0));
+/** Base64 as it may stand in an address. */
+const toText = (bytes: Uint8Array): string => toBase64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const toBytes = (text: string): Uint8Array => fromBase64(text.replace(/-/g, "+").replace(/_/g, "/"));
 
 /** A text of letters, digits, `-` and `_`, so it can stand in an address. */
 export function tokenOf({ tableName, key }: Order, start: PrimaryKey, read: number): string {

@@ -1,14 +1,12 @@
 /** Ranges of keys: the leading columns of a key, and a stretch at the last one. */
 
+import { KEY_BYTES } from "../beside-tables.js";
 import { kindOf } from "../codec/kinds.js";
 import type { InputValue, KeyValue, RangeKey } from "../types/data.js";
 import { type InfMax, type InfMin, INF_MAX, INF_MIN } from "../types/values.js";
 import type { Field } from "./layout.js";
 import type { RowCodec } from "./row-codec.js";
 import type { Stretch } from "./types.js";
-
-/** The most bytes of a text or of bytes in a key [D4]. */
-const MOST_KEY = 1024;
 
 type End = KeyValue | InfMin | InfMax;
 
@@ -158,7 +156,7 @@ function textBefore(text: string): End {
   const begin = points.join("");
   if (last === 0) return begin;
   const less = begin + String.fromCodePoint(last === 0xe000 ? 0xd7ff : last - 1);
-  const room = Math.max(0, MOST_KEY - new TextEncoder().encode(less).length);
+  const room = Math.max(0, KEY_BYTES - new TextEncoder().encode(less).length);
   // The greatest characters of 4, 3, 2 and 1 bytes.
   return less + "\u{10ffff}".repeat(room >> 2) + ["", "\x7f", "\u07ff", "\uffff"][room & 3];
 }
@@ -167,7 +165,7 @@ function bytesBefore(bytes: Uint8Array): End {
   if (bytes.length === 0) return INF_MIN;
   const last = bytes[bytes.length - 1];
   if (last === 0) return bytes.slice(0, -1);
-  const less = new Uint8Array(Math.max(bytes.length, MOST_KEY)).fill(255);
+  const less = new Uint8Array(Math.max(bytes.length, KEY_BYTES)).fill(255);
   less.set(bytes);
   less[bytes.length - 1] = last - 1;
   return less;

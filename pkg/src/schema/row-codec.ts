@@ -1,5 +1,6 @@
 /** Rows of a table as objects of the program, and as the store has them. */
 
+import { setField } from "../codec/field.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import type { InputPrimaryKey, InputValue, KeyValue, PrimaryKey, Value } from "../types/data.js";
 import type { Row } from "../types/row.js";
@@ -12,12 +13,6 @@ type Given = Readonly<Record<string, unknown>>;
 
 /** Own fields alone: an object may inherit a `constructor`. */
 const own = (given: Given, name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
-
-/** Sets a field, also one called `__proto__`. */
-function set(target: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === "__proto__") Object.defineProperty(target, name, { value, configurable: true, enumerable: true, writable: true });
-  else target[name] = value;
-}
 
 /** Makes requests of rows, and rows of answers. */
 export class RowCodec {
@@ -49,7 +44,7 @@ export class RowCodec {
       if (value === undefined) continue;
       const field = this.layout.byName.get(name)!;
       if (this.layout.key.includes(field)) throw this.wrong(field, "is in the key, which never changes: delete the row, and put another one");
-      if (value !== null) set(put, name, this.encode(field, value));
+      if (value !== null) setField(put, name, this.encode(field, value));
       else if (field.column.presence === "required") throw this.wrong(field, "is null, and each row must have it");
       else deleteColumns.push(name);
     }
@@ -91,8 +86,8 @@ export class RowCodec {
     for (const field of order.fields) {
       const { name, column } = field;
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
-      if (value !== undefined) set(row, name, this.decode(field, value));
-      else if (column.presence === "default") set(row, name, column.initial);
+      if (value !== undefined) setField(row, name, this.decode(field, value));
+      else if (column.presence === "default") setField(row, name, column.initial);
       else if (column.presence === "required") throw this.unreadable(field, `is missing in the row with the key ${JSON.stringify(stored, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}`);
     }
     return row;
@@ -103,7 +98,7 @@ export class RowCodec {
     const key = {};
     for (const field of this.layout.key) {
       const value = given[field.name];
-      set(key, field.name, Object(value) === value ? this.decode(field, this.encode(field, value) as Value) : value);
+      setField(key, field.name, Object(value) === value ? this.decode(field, this.encode(field, value) as Value) : value);
     }
     return key;
   }
@@ -111,7 +106,7 @@ export class RowCodec {
   /** The key of a stored row. */
   keyOf(stored: PrimaryKey): Record<string, unknown> {
     const key = {};
-    for (const field of this.layout.key) set(key, field.name, this.decode(field, stored[field.name]));
+    for (const field of this.layout.key) setField(key, field.name, this.decode(field, stored[field.name]));
     return key;
   }
 
@@ -119,8 +114,8 @@ export class RowCodec {
     const attributes: Record<string, InputValue> = {};
     for (const field of this.layout.attributes) {
       const value = own(row, field.name);
-      if (value !== undefined) set(attributes, field.name, this.encode(field, value));
-      else if (field.column.presence === "default") set(attributes, field.name, this.encode(field, field.column.initial));
+      if (value !== undefined) setField(attributes, field.name, this.encode(field, value));
+      else if (field.column.presence === "default") setField(attributes, field.name, this.encode(field, field.column.initial));
       else if (field.column.presence === "required") throw this.wrong(field, "is missing, and each row must have it");
     }
     return attributes;
@@ -130,14 +125,14 @@ export class RowCodec {
     const key = {};
     for (const field of this.layout.key) {
       const value = own(row, field.name);
-      set(key, field.name, value === undefined && field.column.presence === "auto" ? AUTO_INCREMENT : this.keyValue(field, value));
+      setField(key, field.name, value === undefined && field.column.presence === "auto" ? AUTO_INCREMENT : this.keyValue(field, value));
     }
     return key;
   }
 
   private encodedKey(given: Given): PrimaryKey {
     const key = {};
-    for (const field of this.layout.key) set(key, field.name, this.keyValue(field, own(given, field.name)));
+    for (const field of this.layout.key) setField(key, field.name, this.keyValue(field, own(given, field.name)));
     return key;
   }
 

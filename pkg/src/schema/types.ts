@@ -3,7 +3,7 @@
 import type { AnyColumn, Presence } from "./columns.js";
 import type { Cell, CallOptions, KeyType } from "../types/data.js";
 import type { Database } from "../types/database.js";
-import type { ColumnFilterOptions, Filter, FilterBuilder, BuiltColumnFilter } from "../types/filter.js";
+import type { Comparisons, Filter, FilterBuilder } from "../types/filter.js";
 import type { ImportOptions, ImportResult, ImportSource } from "../types/writer.js";
 import type { OpenOptions } from "../types/rows.js";
 
@@ -96,28 +96,8 @@ export interface Stretch<T> {
 export type PartOf<S extends TableSpec, Order extends readonly string[]> = { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> | undefined }
   | (Order extends readonly [infer N extends string, ...string[]] ? Stretch<ValueOf<S["columns"][N]>> : never);
 
-/** A column of a filter. Values have the column's type. A row without the column does not pass, unless the options say so. */
-export interface FilterColumn<T> {
-  /** Equal. */
-  eq(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Not equal. */
-  ne(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Greater. */
-  gt(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Greater or equal. */
-  ge(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Less. */
-  lt(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Less or equal. */
-  le(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** The row has the column. */
-  exists(): BuiltColumnFilter;
-  /** The row lacks the column. */
-  notExists(): BuiltColumnFilter;
-}
-
-/** The columns of a table, for a filter. */
-export type FilterColumns<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]: FilterColumn<ValueOf<S["columns"][N]>> };
+/** The columns of a table, for a filter. A row without the column does not pass, unless the options say so. */
+export type FilterColumns<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]: Comparisons<ValueOf<S["columns"][N]>> };
 
 /** What `where` takes: values that must be equal, or a filter made of the columns. */
 export type Where<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]?: ValueOf<S["columns"][N]> | undefined } | ((columns: FilterColumns<S>) => Filter | FilterBuilder);

@@ -1,13 +1,12 @@
 /** Identifiers of timelines, and the tables that have them as their key. */
 
+import { KEY_BYTES, spelt } from "../beside-tables.js";
 import { kindOf } from "../codec/kinds.js";
-import type { CallOptions, CreateTableRequest, KeyColumn, KeyValue, TableDescription } from "../index.js";
+import type { CallOptions, CreateTableRequest, KeyValue, TableDescription } from "../index.js";
 import type { Host } from "./check.js";
 import type { IdentifierColumn, TimelineIdentifier } from "./types.js";
 
 const COLUMN = ["name", "type"];
-/** The most bytes of a text or of bytes in a key [T3]. */
-const KEY_BYTES = 1024;
 
 /** The columns of an identifier: checks the schema, then identifiers. */
 export class IdentifierCodec {
@@ -56,8 +55,6 @@ export class IdentifierCodec {
     return this.columns.map(({ name, type }) => `${name} (${type})`).join(", ");
   }
 }
-
-const spelt = (key: readonly KeyColumn[]): string => key.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement === true ? " AUTO_INCREMENT" : ""}`).join(", ");
 
 /** Makes a table, or finds it with the same key and, if one is given, the same time to live. Gives it if it was there. */
 export async function prepare(host: Host, request: CreateTableRequest, { signal }: CallOptions): Promise<TableDescription | undefined> {

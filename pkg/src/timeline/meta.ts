@@ -2,6 +2,7 @@
 
 import type { CallOptions, ColumnFilter, DefinedColumn, Filter, KeyValue, PrimaryKey, RangeKey, Row } from "../index.js";
 import { INF_MAX, INF_MIN } from "../types/values.js";
+import { untilBuilt } from "../beside-tables.js";
 import { kindOf } from "../codec/kinds.js";
 import type { Host } from "./check.js";
 import { FieldCodec } from "./fields.js";
@@ -17,8 +18,6 @@ const SEARCH = ["where", "direction", "maxCount", "signal"];
 const RANGE = ["from", "to"];
 /** Metas that one call reads from the table. */
 const PAGE_ROWS = 100;
-/** Milliseconds between two looks at an index that is being built. */
-const LOOK = 20;
 
 /** A way to metas: the table itself or an index, with all key columns. */
 interface Way {
@@ -221,14 +220,7 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
   }
 
   /** Waits until all indexes can be read. */
-  private async built(signal: AbortSignal | undefined): Promise<void> {
-    for (;;) {
-      const { indexes } = await this.describe(signal);
-      const building = indexes.filter(({ indexName, phase }) => phase === "FULL" && this.indexes.some((one) => one.indexName === indexName));
-      if (building.length === 0) return;
-      const failed = building.find(({ failure }) => failure !== null);
-      if (failed?.failure) throw failed.failure;
-      await new Promise((resolve) => setTimeout(resolve, LOOK));
-    }
+  private built(signal: AbortSignal | undefined): Promise<void> {
+    return untilBuilt(this.indexes.map(({ indexName }) => indexName), () => this.describe(signal));
   }
 }

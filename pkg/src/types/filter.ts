@@ -97,32 +97,34 @@ export interface FilterBuilder {
 /** A comparison made by {@link col}. */
 export type BuiltColumnFilter = ColumnFilter & FilterBuilder;
 
-/**
- * A column to compare; see {@link col}.
- *
- * The value sets the type: `12` compares Integers, `12.5` and {@link double}`(12)` compare Doubles. Values of another
- * type do not match. Rows without the column pass, unless the options say `{ passIfMissing: false }`.
- */
-export interface Column {
+/** Comparisons with values of a type. */
+export interface Comparisons<T> {
   /** Equal, and of the same type. */
-  eq(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  eq(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and not equal. */
-  ne(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /**
-   * Of the same type, and greater: numbers by size, texts and bytes by their bytes, `false` before `true`. In a column of
-   * Doubles `gt(12)` finds nothing: give {@link double}`(12)`.
-   */
-  gt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  ne(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Of the same type, and greater: numbers by size, texts and bytes by their bytes, `false` before `true`. */
+  gt(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and greater or equal. */
-  ge(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  ge(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and less. */
-  lt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  lt(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and less or equal. */
-  le(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  le(value: T, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** The row has the column. */
   exists(): BuiltColumnFilter;
   /** The row does not have the column. */
   notExists(): BuiltColumnFilter;
+}
+
+/**
+ * A column to compare; see {@link col}.
+ *
+ * The value sets the type: `12` compares Integers, `12.5` and {@link double}`(12)` compare Doubles. Values of another
+ * type do not match: in a column of Doubles `gt(12)` finds nothing, give {@link double}`(12)`. Rows without the column
+ * pass, unless the options say `{ passIfMissing: false }`.
+ */
+export interface Column extends Comparisons<InputValue> {
   /** Compares a part of the text, read as a type; see {@link ValueTransferRule}. */
   transfer(regex: string, castType: CastType): Column;
 }

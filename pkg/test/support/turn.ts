@@ -9,7 +9,7 @@ export async function turn(ms = 1): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits until something holds; fails after ten seconds, with `what` there is instead. */
+/** Waits until something holds; fails after 20 seconds, with `what` there is instead. */
 export async function until(holds: () => boolean, what: () => string = () => "it does not hold"): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds(); await turn()) if (Date.now() > end) throw new Error(what());
+  for (const end = Date.now() + 20_000; !holds(); await turn()) if (Date.now() > end) throw new Error(what());
 }
