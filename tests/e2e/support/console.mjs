@@ -33,6 +33,11 @@ export async function openConsole(t, context, server, hash = "") {
   page.on("response", (response) => {
     if (response.status() >= 400) troubles.push(`${response.status()}: ${response.url()}`);
   });
+  // The text says which step a person would see it stand at, and the pictures of CI are not kept.
+  t.explain(async () => {
+    const texts = await page.evaluate(() => [location.hash, ...document.querySelectorAll("dialog[open], [role=alert], [role=status]")].map((one) => one.innerText ?? one));
+    return `the console showed: ${texts.join(" | ").replaceAll(/\s+/g, " ").slice(0, 1500)}; and complained: ${troubles.join("; ") || "of nothing"}`;
+  });
   t.after(() => assert.deepEqual(troubles, [], "the console complained"));
   await page.goto(`${server.origin}/${hash}`);
   return page;

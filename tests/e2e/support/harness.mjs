@@ -60,19 +60,25 @@ export function test(name, body, { seconds = 60, needs = [], repeats = false, al
   all.tests.push({ name, body, file: all.file, limit: seconds, alone, lacks: needs.find((one) => one in engine.lacks) });
 }
 
+/** What a step of an explanation gives at most: a page that hangs must not hang the report of it. */
+const EXPLAINED_MS = 3000;
+
 /**
- * Runs a body with a context whose `after` takes things to undo, and whose `note` takes texts. Gives what became of it, once all
- * is undone.
+ * Runs a body with a context whose `after` takes things to undo, whose `note` takes texts, and whose `explain` takes what to ask
+ * for a text when the body has failed. Gives what became of it, once all is undone.
  */
 export async function scoped(body) {
   const undo = [];
   const notes = [];
+  const explanations = [];
   let value;
   let failure;
   try {
-    value = await body({ after: (step) => undo.push(step), note: (text) => notes.push(text) });
+    value = await body({ after: (step) => undo.push(step), note: (text) => notes.push(text), explain: (step) => explanations.push(step) });
   } catch (error) {
     failure = error;
+    const late = new Promise((resolve) => { setTimeout(resolve, EXPLAINED_MS, "no answer").unref(); });
+    notes.push(...await Promise.all(explanations.map((step) => Promise.race([step().catch(String), late]))));
   }
   for (const step of undo.reverse()) {
     try {
