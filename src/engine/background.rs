@@ -21,6 +21,7 @@ pub(super) struct CompactionHold<'e>(&'e Engine);
 impl Drop for CompactionHold<'_> {
     fn drop(&mut self) {
         self.0.house.compactions.is_running.set(false);
+        self.0.house.compactions.quarantine.forget_room();
         self.0.house.tell_work_ended();
     }
 }
@@ -81,19 +82,24 @@ impl Engine {
         self.longest_level0() >= self.options.shape.level0_parts * MOST_LEVEL0
     }
 
-    /// Whether flushes wait until the job of compaction under way is done. So writes that come faster than compaction merges
-    /// them are held up in the end.
+    /// Whether flushes and loads wait until the job of compaction under way is done. So writes that come faster than compaction
+    /// merges them are held up in the end.
     #[inline(never)]
-    fn waits_for_compaction(&self) -> bool {
+    pub(super) fn waits_for_compaction(&self) -> bool {
         self.house.compactions.at_work.get() && self.is_far_behind()
     }
 
-    /// Begins the flush that waited for a job. If compaction is still far behind, the next job does not begin before a memtable
-    /// is flushed: writes go on, slowly.
+    /// Begins the flush that waited for a job, and wakes the loads that did. If compaction is still far behind, the next job does
+    /// not begin before a memtable is flushed: writes go on, slowly.
     pub(super) async fn let_flush_through(&self) {
         self.start_background();
-        if self.house.flushes.is_running.get() && self.is_far_behind() {
-            self.house.work_ended().wait().await;
+        self.house.tell_work_ended();
+        if self.is_far_behind() {
+            if self.house.flushes.is_running.get() {
+                self.house.work_ended().wait().await;
+            } else {
+                self.yield_now().await;
+            }
         }
     }
 
@@ -124,6 +130,7 @@ impl Engine {
                 ..Edit::default()
             };
             self.commit_staged(edit).await?;
+            self.house.compactions.quarantine.tell_news();
             self.view.borrow_mut().frozen.pop_front();
             self.house.flushes.record(None);
             self.counters.flushes.add(1);
@@ -260,24 +267,6 @@ impl Engine {
         self.ready().await?;
         self.check_writable()?;
         Ok(hold)
-    }
-
-    pub(super) async fn compact_all(&self) -> Result<()> {
-        let partitions: Vec<_> = {
-            let view = self.view.borrow();
-            let trees = view.version.trees.iter();
-            trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect()
-        };
-        let mut damaged = Ok(());
-        for (tree, partition) in partitions {
-            match self.compact_partition(tree, partition, self.clock.now_ms()).await {
-                // Other partitions are not affected.
-                Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
-                done => done?,
-            }
-            self.drop_unreferenced().await;
-        }
-        damaged
     }
 
     /// Waits until each accepted write, and each load whose commit was asked for, is stored or has failed.

@@ -118,6 +118,20 @@ impl Engine {
         self.view.borrow_mut().freeze(fresh);
     }
 
+    /// The log could not grow. Starts a flush of it: that frees its beginning. If the flush fails, the next one comes when writes
+    /// wait for it, or when room was freed.
+    #[cold]
+    pub(super) fn shorten_log(&self) {
+        let is_due = {
+            let view = self.view.borrow();
+            view.frozen.is_empty() && view.has_to_flush()
+        };
+        if is_due {
+            self.freeze();
+            self.start_background();
+        }
+    }
+
     /// Starts a flush of a log that is worth it, once nothing was written for a while. If the flush fails, as on a full
     /// disk, it is tried again after the next stored write.
     pub(super) fn flush_when_quiet(&self) {

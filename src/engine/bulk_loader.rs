@@ -117,6 +117,9 @@ impl BulkLoader {
     pub async fn room(&self) {
         self.engine.stage_soon(&self.load);
         self.engine.let_compaction_catch_up().await;
+        while self.engine.waits_for_compaction() && self.engine.check_alive().is_ok() {
+            self.engine.house.work_ended().wait().await;
+        }
         loop {
             let staging = {
                 let build = self.load.build.borrow();

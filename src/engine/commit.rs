@@ -105,7 +105,12 @@ impl Engine {
                     self.commit_failed(Vec::new(), &error);
                     self.line.pending.borrow_mut().edits.splice(0..0, edits);
                 }
-                Err(error) => self.commit_failed(edits, &error),
+                Err(error) => {
+                    self.commit_failed(edits, &error);
+                    if error.code() == Code::QuotaExceeded {
+                        self.shorten_log();
+                    }
+                }
             }
         }
         self.line.is_running.set(false);

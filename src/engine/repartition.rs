@@ -48,7 +48,8 @@ impl Engine {
         })
     }
 
-    fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+    /// The partition that has a key.
+    pub(super) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
         self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 }

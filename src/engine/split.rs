@@ -160,6 +160,7 @@ impl Engine {
                 if let Some((other, others)) = before.replace((id, bytes))
                     && bytes + others < least
                     && is_cold(other)
+                    && !self.house.compactions.quarantine.is_full(now)
                     && is_cold(id)
                 {
                     return Some(Change::Merge(tree, other));
@@ -204,7 +205,12 @@ impl Engine {
     }
 
     /// Cuts a partition at `at` (a tree and a partition key), or in halves. Reads only indexes of segments.
-    async fn split(&self, tree: TreeId, partition: Option<Rc<Partition>>, at: Option<Box<[u8]>>) -> Result<()> {
+    pub(super) async fn split(
+        &self,
+        tree: TreeId,
+        partition: Option<Rc<Partition>>,
+        at: Option<Box<[u8]>>,
+    ) -> Result<()> {
         let (mut parts, mut from, mut id, mut bytes) = (Vec::new(), [].into(), PartitionId(0), 0);
         if let Some(partition) = partition {
             parts.extend(partition.levels.levels.iter().flatten().map(Rc::clone));

@@ -35,6 +35,7 @@ impl Engine {
             log::warn!("obsolete segments could not be deleted: {error}");
             self.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
+            self.house.compactions.quarantine.tell_news();
             Box::pin(self.use_room()).await;
         }
     }

@@ -23,6 +23,7 @@ mod leaders;
 mod opening;
 mod overlay;
 mod passing;
+mod pieces;
 mod power;
 mod space;
 

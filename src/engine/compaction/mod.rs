@@ -1,6 +1,7 @@
 //! Compaction merges parts of segments, so that reads look into few of them and deleted data goes.
 
 mod pick;
+mod pieces;
 mod quarantine;
 
 use super::Engine;
@@ -51,8 +52,7 @@ pub(super) enum Work {
 pub(super) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         let at_work = &engine.house.compactions.at_work;
-        // Whoever compacts all has flushed before, and may take minutes.
-        at_work.set(!matches!(work, Work::All));
+        at_work.set(true);
         let done = match work {
             Work::Job(job) => engine.perform(job).await,
             Work::Change(change) => engine.change_partitions(change).await,
@@ -168,7 +168,12 @@ impl Engine {
                 let done = work_of_compaction(self, Work::Change(change)).await;
                 self.note(tree, id, done)?;
             } else {
-                let Some(job) = self.next_job(false) else { return Ok(()) };
+                let Some(job) = self.next_job(false) else {
+                    if self.house.compactions.quarantine.may_have_room() {
+                        continue;
+                    }
+                    return Ok(());
+                };
                 work_of_compaction(self, Work::Job(job)).await?;
             }
             // Until now the job itself held the segments that it replaced.
@@ -186,12 +191,12 @@ impl Engine {
         loaded
     }
 
-    /// Performs a job. Damage in one partition does not stop the others.
+    /// Performs a job. Damage in one partition does not stop the others, nor does a lack of room for one.
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
             match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health)).await {
-                Err(error) if error.code() == Code::Corrupt => {}
+                Err(error) if matches!(error.code(), Code::Corrupt | Code::QuotaExceeded) => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
                     return done.map(|()| places.for_each(|id| self.house.compactions.quarantine.forget(id)));
@@ -199,7 +204,12 @@ impl Engine {
             }
         }
         for chosen in &chosen {
-            let done = self.perform_one(tree, chosen).await;
+            let done = match self.perform_one(tree, chosen).await {
+                Err(error) if error.code() == Code::QuotaExceeded => {
+                    self.cut_for_room(tree, chosen.partition.id).await.map(drop)
+                }
+                done => done,
+            };
             self.note(tree, chosen.partition.id, done)?;
         }
         Ok(())
@@ -249,17 +259,17 @@ impl Engine {
 
     /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
     pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
-        let partition = {
-            let view = self.view.borrow();
-            view.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
-        };
-        let Some(partition) = partition else { return Ok(()) };
+        let Some(partition) = self.partition(tree, id) else { return Ok(()) };
         let levels = &partition.levels;
         let all = levels.levels.iter().enumerate();
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now).await
+    }
+
+    fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {
+        self.view.borrow().version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
     }
 
     /// Merges parts of neighbouring partitions, in ascending order, into one level of each.

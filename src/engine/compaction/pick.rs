@@ -7,6 +7,7 @@
 //! read meets few runs. A bottom too large to rewrite at once takes the parts of the level above one by one. A tiny partition
 //! becomes one run with every second flush.
 
+use crate::engine::keys::partition_of;
 use crate::engine::options::Shape;
 use crate::engine::part::{Level, Part, TreeLevels};
 use crate::storage::SegmentId;
@@ -105,6 +106,17 @@ pub(crate) fn is_top(levels: &TreeLevels, inputs: &[(usize, SegmentId)], parts: 
     !others.any(|(number, part)| {
         !inputs.contains(&(number, part.segment.id)) && parts.iter().any(|input| overlaps(part, input))
     })
+}
+
+/// The partition key, tree included, in front of a part of the bottom, about the middle one, that no part of the bottom spans.
+pub(super) fn middle_of_bottom(levels: &TreeLevels) -> Option<Box<[u8]>> {
+    let bottom = levels.levels.iter().skip(1).rev().find(|level| !level.is_empty())?;
+    let cuts = bottom.windows(2).enumerate().filter_map(|(at, pair)| {
+        let [left, right] = pair else { return None };
+        let key = partition_of(&right.first_key);
+        (*left.last_key < *key).then_some(((at + 1).abs_diff(bottom.len() / 2), key))
+    });
+    cuts.min().map(|(_, key)| key.into())
 }
 
 /// The state of a partition.

@@ -2,11 +2,16 @@
 //!
 //! A damaged record makes every job that reads it fail, and other partitions must not wait for it. So the partition is
 //! tried again after a pause that doubles each time.
+//!
+//! A partition whose merge finds no room waits while the others are compacted, which may free some.
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::partition::PartitionId;
 use crate::engine::pauses::Pauses;
 use std::cell::{Cell, RefCell};
+
+/// So long after a merge found no room no partitions are merged into one: its merge would need more, ms.
+const NO_MERGE_MS: i64 = 600_000;
 
 /// The skipped partitions.
 #[derive(Debug, Default)]
@@ -14,6 +19,12 @@ pub(in crate::engine) struct Quarantine {
     pauses: RefCell<SmallMap<PartitionId, Pause>>,
     /// Jobs that have failed.
     failures: Cell<u64>,
+    /// Partitions that wait for room.
+    full: RefCell<Vec<PartitionId>>,
+    /// Whether there may be more room, or less to write, since one of them failed.
+    has_news: Cell<bool>,
+    /// When the last one failed, ms of the steady clock.
+    full_since: Cell<Option<i64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +37,10 @@ impl Quarantine {
     /// Whether a partition is skipped at the instant `now`, ms of the steady clock.
     pub(in crate::engine) fn holds(&self, id: PartitionId, now: i64) -> bool {
         let pauses = self.pauses.borrow();
-        pauses.get(&id).is_some_and(|pause| (0..i64::from(pause.lasts)).contains(&now.saturating_sub(pause.since)))
+        self.full.borrow().contains(&id)
+            || pauses
+                .get(&id)
+                .is_some_and(|pause| (0..i64::from(pause.lasts)).contains(&now.saturating_sub(pause.since)))
     }
 
     /// Records a failed job on a partition. Returns for how long it is skipped, ms.
@@ -36,6 +50,33 @@ impl Quarantine {
         let lasts = Pauses::DAMAGE.next_ms(pauses.get(&id).map(|pause| pause.lasts));
         pauses.insert(id, Pause { since: now, lasts });
         lasts
+    }
+
+    /// Skips a partition until there may be room for it.
+    pub(super) fn wait_for_room(&self, id: PartitionId, now: i64) {
+        self.full.borrow_mut().push(id);
+        self.full_since.set(Some(now));
+    }
+
+    /// Room was freed, or data has come.
+    pub(in crate::engine) fn tell_news(&self) {
+        self.has_news.set(true);
+    }
+
+    /// Whether partitions that wait for room are to be tried again; from now on none waits.
+    pub(super) fn may_have_room(&self) -> bool {
+        let waits = !self.full.borrow().is_empty();
+        waits && self.has_news.replace(false) && !std::mem::take(&mut *self.full.borrow_mut()).is_empty()
+    }
+
+    /// The work is over: the next one tries all partitions.
+    pub(in crate::engine) fn forget_room(&self) {
+        self.full.borrow_mut().clear();
+    }
+
+    /// Whether a merge has lately found no room.
+    pub(in crate::engine) fn is_full(&self, now: i64) -> bool {
+        self.full_since.get().is_some_and(|since| (0..NO_MERGE_MS).contains(&now.saturating_sub(since)))
     }
 
     /// Records a successful job on a partition.

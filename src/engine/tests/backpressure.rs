@@ -148,3 +148,59 @@ fn a_close_does_not_wait_for_a_job() {
     let engine = open(&env, &storage, &options);
     assert_eq!(env.run(scan(&engine, all(), Direction::Forward)).len(), 8500);
 }
+
+/// Loads that come faster than compaction merges their segments are held up too.
+#[test]
+fn loads_wait_for_a_compaction_that_is_far_behind() {
+    let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+    let slow = Hooked::new(memory, Slow { env: env.clone(), ms: 0, turns: 200 });
+    let shape = Shape { partition_bytes: 1 << 30, ..Shape::TINY };
+    let options = Options { cache_bytes: 1, shape, ..tiny() };
+    let engine = env.run(Engine::open(slow, Rc::new(env.clone()), options)).expect("opens");
+    let mut most = 0;
+    env.run(async {
+        for run in 0..200 {
+            let load = engine.start_load(TREE);
+            for i in 0..20 {
+                let (key, cells) = (format!("k{:04}", i * 200 + run), [put("x", run, i)]);
+                load.push(key.as_bytes(), &RowChange { kind: ChangeKind::Put, stamp: run, cells: &cells })
+                    .expect("taken");
+            }
+            load.room().await;
+            load.commit().await.expect("stored");
+            most = most.max(level0(&engine));
+        }
+    });
+    assert!((LIMIT..LIMIT + 4).contains(&most), "level 0 grows up to the limit, and hardly beyond: {most}");
+    assert_eq!(env.run(scan(&engine, all(), Direction::Forward)).len(), 4000);
+}
+
+/// While all is compacted because somebody asked for it, writes are held up as by the background's jobs.
+#[test]
+fn writes_wait_for_a_compaction_that_was_asked_for() {
+    let env = SimEnv::new(NOW);
+    let options = Options { auto_compact: false, memtable_bytes: 3000, cache_bytes: 1, ..tiny() };
+    let storage = forty_runs(&env, &Options { memtable_bytes: 60_000, ..options.clone() });
+    let slow = Hooked::new(storage, Slow { env: env.clone(), ms: 0, turns: 200 });
+    let engine = env.run(Engine::open(slow, Rc::new(env.clone()), options)).expect("opens");
+    let (mut written, mut most) = (0, level0(&engine));
+    let before = most;
+    env.run(async {
+        let compacted = Cell::new(false);
+        let compacts = async {
+            engine.compact().await.expect("compacted");
+            compacted.set(true);
+        };
+        let writes = async {
+            while !compacted.get() {
+                let key = format!("k{:04}", written * 7919 % 8000);
+                write(&engine, &key, ChangeKind::Update, 100, &[put("y", 100, written)]).await;
+                written += 1;
+                most = most.max(level0(&engine));
+            }
+        };
+        futures_util::future::join(compacts, writes).await;
+    });
+    assert!(most <= before + 4, "level 0 has grown from {before} to {most} after {written} writes");
+    assert_eq!(env.run(scan(&engine, all(), Direction::Forward)).len(), 8000);
+}
