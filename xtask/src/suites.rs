@@ -406,5 +406,10 @@ fn end_to_end(tier: Tier) -> Result<Outcome, Failure> {
         .env("FIREFOX", others.firefox)
         .env("MINIBROWSER", others.webkit)
         .env("WEBKITWEBDRIVER", others.webkit_driver);
+    if tier != Tier::Full
+        && let Some(shell) = tools::headless_shell()
+    {
+        command.env("CHROME_SHELL", shell);
+    }
     reported("tests/e2e", command, tier)
 }

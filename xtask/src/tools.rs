@@ -79,6 +79,18 @@ pub fn browser() -> Result<Browser, Failure> {
     })
 }
 
+/// The part of Chromium that shows pages, without the windows around them (CHROME_SHELL names another): tests in it need a
+/// fifth less of the processors. Installs it by apt; where there is none, Chromium itself does.
+pub fn headless_shell() -> Option<PathBuf> {
+    let look = || named("CHROME_SHELL").or_else(|| find("chromium-headless-shell"));
+    look().or_else(|| {
+        if let Err(failure) = install(&["chromium-headless-shell"]) {
+            println!("    (there is no chromium-headless-shell, so the tests run in Chromium itself: {failure})");
+        }
+        look()
+    })
+}
+
 /// Installs packages by apt.
 fn install(packages: &[&str]) -> Result<(), Failure> {
     let names = packages.join(" ");

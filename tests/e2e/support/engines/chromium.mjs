@@ -7,7 +7,15 @@ import path from "node:path";
 
 import { chromium } from "playwright-core";
 
+import { tier } from "../../../report.mjs";
+
 const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+/**
+ * What drives pages at the gate: Chromium without its windows, whose tests need a fifth less of the processors. Browsers that are
+ * killed or have an extension are Chromium itself, and all are where everything runs.
+ */
+const drivenPath = tier === "full" ? executablePath : [process.env.CHROME_SHELL, "/usr/bin/chromium-headless-shell"].find((file) => file !== undefined && existsSync(file)) ?? executablePath;
 
 /** `backend`: where Chromium keeps IndexedDB; people have either. */
 function flags(backend) {
@@ -26,7 +34,7 @@ async function renderers(context) {
   return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
 }
 
-const start = (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport });
+const start = (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath: drivenPath, args: [...flags(backend), ...args], headless: true, viewport });
 
 /** The browsers that tests share, by backend. A context that Playwright makes would be off the record: its data in memory. */
 const shared = new Map();
@@ -87,7 +95,7 @@ export default {
 
   // What Playwright launches without a profile is off the record.
   async startPrivate() {
-    const browser = await chromium.launch({ executablePath, args: flags("LevelDB"), headless: true });
+    const browser = await chromium.launch({ executablePath: drivenPath, args: flags("LevelDB"), headless: true });
     const context = await browser.newContext();
     return { newPage: () => context.newPage(), close: () => browser.close() };
   },
