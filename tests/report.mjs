@@ -21,7 +21,7 @@ const LONGEST = tier === "full" ? 3_600_000 : 600_000;
 
 /** The arguments of Node for its test runner: files side by side, told to people and to the report. */
 export const RUNNER = [
-  "--test", `--test-timeout=${LONGEST}`, `--test-concurrency=${availableParallelism()}`,
+  "--test", `--test-timeout=${LONGEST}`, `--test-concurrency=${availableParallelism() + 1}`,
   "--test-reporter=spec", "--test-reporter-destination=stdout",
   `--test-reporter=${fileURLToPath(import.meta.url)}`, "--test-reporter-destination=stdout",
 ];

@@ -7,7 +7,7 @@
 //
 // With words, only the tests whose names contain one of them.
 //
-// Tests run side by side, each lane in browsers of its own. There is a lane more than there are processors (E2E_LANES), because tests
+// Tests run side by side, each lane in browsers of its own. There are twice as many lanes as processors (E2E_LANES), because tests
 // wait too. Those that are `alone` come last, one after another.
 //
 // E2E_SEED: when browsers are killed. E2E_KEEP=1: profiles stay, to look into. TEST_REPORT: a file that gets a line for each test.
@@ -80,7 +80,7 @@ const chosen = new Map(await Promise.all(engines.map(async (engine) => {
 // A lane goes to the next engine when no test is left for the one before. The lanes take the other engines in different orders.
 // Tests that may take long begin first, so that no lane waits long for another one at the end.
 const shared = new Map(engines.map((engine) => [engine, chosen.get(engine).filter(({ alone }) => !alone).toSorted((a, b) => b.limit - a.limit)]));
-const lanes = Number(process.env.E2E_LANES ?? availableParallelism() + 1);
+const lanes = Number(process.env.E2E_LANES ?? 2 * availableParallelism());
 await Promise.all(Array.from({ length: lanes }, async (_, at) => {
   const [first, ...others] = engines;
   for (const engine of [first, ...(at % 2 === 0 ? others : others.reverse()), ...engines]) {

@@ -79,14 +79,21 @@ pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
     if tier != Tier::Fast && suites.contains(&"native") && suites.contains(&"package") {
         build::compile_ahead(profile)?;
     }
+    let needs_build = |suite: &str| matches!(suite, "size" | "package" | "console" | "packaging" | "e2e" | "benches");
+    let with_console = suites.iter().any(|suite| matches!(*suite, "console" | "e2e"));
+    let build = move || if with_console { build::console(profile) } else { build::package(profile) };
+    let mut building = None;
     for suite in &suites {
+        // The tests in browsers wait, and most of the build takes one processor only: so they run side by side.
+        if *suite == "wasm" && suites.iter().any(|suite| needs_build(suite)) {
+            building = Some(thread::spawn(build));
+        }
         let began = Instant::now();
-        if matches!(*suite, "size" | "package" | "console" | "packaging" | "e2e" | "benches") && built.is_none() {
+        if needs_build(suite) && built.is_none() {
             // If the package does not build, these suites fail. The others have run already.
-            let result = if suites.iter().any(|one| matches!(*one, "console" | "e2e")) {
-                build::console(profile)
-            } else {
-                build::package(profile)
+            let result = match building.take() {
+                Some(beside) => beside.join().unwrap_or_else(|_| Err(Failure::new("the build panicked"))),
+                None => build(),
             };
             built = Some(result.is_ok());
             done.push(("build".to_owned(), check("build", result), began.elapsed().as_secs_f64()));

@@ -1,12 +1,13 @@
 // Lives whose keys and values are mostly not ASCII, beside a model: in Node, in a page, on the package's worker.
 
+import { tier } from "../../report.mjs";
 import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
 import { singles, test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { live } from "../pages/foreign.js";
 
 const SEED = Number(process.env.E2E_SEED ?? 20_261_122);
-const OPERATIONS = Number(process.env.E2E_OPERATIONS ?? 6000);
+const OPERATIONS = Number(process.env.E2E_OPERATIONS ?? (tier === "full" ? 6000 : 3000));
 
 const told = (figures) => Object.entries(figures).map(([what, count]) => `${what} ${count.toLocaleString("en")}`).join(", ");
 

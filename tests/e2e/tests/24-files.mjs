@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 
+import { tier } from "../../report.mjs";
 import { openLimited, openPage, reload, startBrowser } from "../support/browser.mjs";
 import { refusal, startContext, use, USED } from "../support/contexts.mjs";
 import { engine } from "../support/engine.mjs";
@@ -470,7 +471,7 @@ test("Q, files: a full origin refuses what adds by name, still deletes, and is w
 for (const kind of turns(["capacity", "high-performance"])) {
   test(`Q, files: a full origin of small segments heals by itself once most rows are deleted (${kind})`, async (t) => {
     const server = await servePackage(t);
-    const { page } = await openLimited(t, server, 40_000_000);
+    const { page } = await openLimited(t, server, tier === "full" ? 40_000_000 : 20_000_000);
     const seen = await page.evaluate(async (kind) => {
       const db = await T.open("heals", { storage: "files", kind, memtableBytes: 20_000 });
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
