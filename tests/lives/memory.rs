@@ -72,6 +72,8 @@ const SMALL: (usize, usize) = (MEMTABLE, CACHE);
 const STARTED: usize = 4 << 20;
 /// The memory of flush, compaction and a commit beside the cache's budget, and of this test itself.
 const FLOOR: usize = 5 << 20;
+/// What the README promises in its place.
+const PROMISED_FLOOR: usize = 12 << 20;
 const ROWS: i64 = 100_000;
 const BATCH: i64 = 200;
 const IN_FLIGHT: i64 = 20_000;
@@ -211,7 +213,13 @@ fn row_stays_within(
     }
     env.run_until_idle();
     env.run(engine.compact()).expect("compacted");
-    let (most, budget) = ((MOST.get() - before).unsigned_abs(), cache_bytes + 3 * memtable_bytes + FLOOR);
+    // With nine times as many columns a merge needs about twice as much; the README's promise holds there too.
+    let budget = if crate::times() == 1 {
+        cache_bytes + 3 * memtable_bytes + FLOOR
+    } else {
+        cache_bytes + 4 * memtable_bytes + PROMISED_FLOOR
+    };
+    let most = (MOST.get() - before).unsigned_abs();
     assert!(most <= budget, "{what}: {most} bytes of {budget}, {} stored", memory.bytes());
     assert!(memory.bytes() > memtable_bytes, "{what}: {} are not much", memory.bytes());
 }
