@@ -29,7 +29,7 @@ Compares with other databases:
   --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page follower
   --steps A,B      some of: ${STEPS.join(" ")} (with follower) load (loading and stored bytes)
   --hand-overs N   how often a leader closes and crashes (100), and is frozen (a tenth)
-  --publish        write docs/bench/ and the table in README.md
+  --publish        write docs/bench/
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
 
 Looks at one thing:

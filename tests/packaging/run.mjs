@@ -165,10 +165,10 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/goo
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 
 await test("the tarball holds what the package promises, and nothing else", () => {
-  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/timeline.js", "dist/types/index.d.ts", "dist/types/timeline/index.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
+  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/timeline.js", "dist/types/index.d.ts", "dist/types/timeline/index.d.ts", "README.md", "CHANGELOG.md", "docs/rows.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
     assert.ok(files.includes(name), `${name} is missing`);
   }
-  for (const name of files) assert.match(name, /^(dist\/|README\.md$|LICENSE-|package\.json$)/);
+  for (const name of files) assert.match(name, /^(dist\/|docs\/|README\.md$|CHANGELOG\.md$|LICENSE-|package\.json$)/);
   for (const name of files.filter((file) => /\.(js|d\.ts)$/.test(file))) {
     assert.doesNotMatch(readFileSync(path.join(pkg, name), "utf8"), new RegExp(root.replace(/[/]/g, "\\/")), `${name} names a folder of this machine`);
   }

@@ -16,7 +16,7 @@ export interface Example {
 }
 
 /** The files with examples, seen from the folder of the package. */
-const READMES = ["../README.md", "README.md", "../CHANGELOG.md"];
+const READMES = ["../README.md", "README.md", ...readdirSync("docs").sort().map((name) => `docs/${name}`), "../CHANGELOG.md"];
 /** Languages of blocks other than TypeScript. Any other but js and ts is a mistake: such a block would go unchecked. */
 const OTHER = new Set(["sh", "text"]);
 
