@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The limit of the core, gzip -9: 353 KB without the sharing among tabs, streams, live queries and Azure tables, 10 for the
 /// first, 3 for the last and 15 for the others; 5 for filters by columns, 1 for other storages than IndexedDB, 2 for the log
 /// in files and for reads of single rows; 8 less since what only modules call by its address left it, 6 less since loads
-/// of rows did. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
+/// of rows did. The goal is 300 KB (`docs/design/measurements.md` has the bytes by part).
 const BUDGET: u64 = 375 * 1024;
 
 /// The modules that a page loads, and the one that its worker loads.
