@@ -102,8 +102,12 @@ const prepare = () => {
 /** From another tab the rows take another way, and all else takes that of the rows. */
 const FOLLOWED = ["putRow", "batchWriteRow", "a transaction", "a writer", "importRows", "createTable"];
 
-/** Kinds that the tab that leads is asked for only where everything runs: a follower asks it for them too. */
-const RARE = tier === "full" ? [] : FOLLOWED.slice(1);
+/**
+ * Kinds that the tab that leads is asked for only where everything runs: a follower asks it for them too. And the flush: LevelDB
+ * gives room back at a time of its own behind a write as large as that, and on a busy machine the flush finds it. The engine's own tests
+ * have a flush that finds no room (`src/engine/tests/space.rs`).
+ */
+const RARE = tier === "full" ? [] : [...FOLLOWED.slice(1), "flush"];
 
 for (const [backend, from] of singles(BACKENDS, ["the leader", "a follower"])) {
   test(`Q: every kind of write fails by name on a full origin, and works by itself once space is freed (from ${from}, ${backend})`, async (t) => {
