@@ -504,5 +504,5 @@ for (const kind of turns(["capacity", "high-performance"])) {
     }, kind);
     assert.deepEqual([seen.code, seen.last, seen.lost], ["QuotaExceeded", false, 0]);
     t.note(`${seen.rows} rows until it was full; ${seen.refused} deletions were refused and asked again; written again after ${seen.took.toFixed(0)} ms; ${seen.live} bytes are live`);
-  }, { needs: ["storage", "quota"], seconds: 120 });
+  }, { needs: ["storage", "quota"], seconds: 300 });
 }

@@ -105,7 +105,7 @@ const FOLLOWED = ["putRow", "batchWriteRow", "a transaction", "a writer", "impor
 /**
  * Kinds that the tab that leads is asked for only where everything runs: a follower asks it for them too. And the flush: LevelDB
  * gives room back at a time of its own behind a write as large as that, and on a busy machine the flush finds it. The engine's own tests
- * have a flush that finds no room (`src/engine/tests/space.rs`).
+ * have flushes that find no room (`src/engine/tests/pieces.rs`).
  */
 const RARE = tier === "full" ? [] : [...FOLLOWED.slice(1), "flush"];
 

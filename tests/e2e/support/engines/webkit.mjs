@@ -57,12 +57,13 @@ async function startDriver(env) {
     }
   };
   await Promise.race([ready(), failed]);
-  return { port, pid: child.pid };
+  return { port, pid: child.pid, runs: () => child.exitCode === null && child.signalCode === null };
 }
 
 async function start(profile, { args = [] }) {
-  const { port, pid } = await startDriver(await environment(profile));
+  const { port, pid, runs } = await startDriver(await environment(profile));
   const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation", ...args] } }, () => kill(tree(pid)));
+  context.runs = runs;
   const newPage = context.newPage.bind(context);
   context.newPage = async () => {
     const page = await withProcess(newPage, () => tree(pid, "WebKitWebProces"));
@@ -112,6 +113,8 @@ export default {
 
   /** A part of a browser that tests share: what it opens is closed with it, and what it adds is for its own pages. */
   async share() {
+    // A driver may have ended with a page of the test before, which had what it wanted by then.
+    if (shared !== undefined && !(await shared).context.runs()) await this.reset();
     shared ??= launchShared();
     const { context } = await shared;
     const pages = [];
