@@ -9,7 +9,9 @@ import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { chromium } from "playwright-core";
+import { publint } from "publint";
 
 import { report } from "../report.mjs";
 import { APPS, WRONG_ENTRY } from "./apps.mjs";
@@ -172,6 +174,18 @@ await test("the tarball holds what the package promises, and nothing else", () =
   for (const name of files.filter((file) => /\.(js|d\.ts)$/.test(file))) {
     assert.doesNotMatch(readFileSync(path.join(pkg, name), "utf8"), new RegExp(root.replace(/[/]/g, "\\/")), `${name} names a folder of this machine`);
   }
+});
+
+// An ES module has no form for `require` of old TypeScript, and old resolution knows no entries but the first.
+const EXPECTED = new Set(["CJSResolvesToESM in node16-cjs", "NoResolution in node10"]);
+
+await test("publint and arethetypeswrong find nothing in the tarball", async () => {
+  const bytes = readFileSync(tarball);
+  const { messages } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true });
+  assert.deepEqual(messages, []);
+  const { types, problems } = await checkPackage(createPackageFromTarballData(bytes));
+  assert.equal(types.kind, "included");
+  assert.deepEqual(problems.filter(({ kind, resolutionKind }) => !EXPECTED.has(`${kind} in ${resolutionKind}`)), []);
 });
 
 await test("Node: the readme's example runs in memory, and importing does nothing", () => {
