@@ -11,6 +11,7 @@ use crate::env::LocalFuture;
 use crate::error::{Code, Error};
 use crate::model::limits;
 use crate::modules::Module;
+use crate::tablestore::Scope;
 use std::rc::Rc;
 
 /// The use of requests after reading.
@@ -49,7 +50,7 @@ impl Job {
             op::GET_ROW => Box::pin(self.get_row()),
             op::BATCH_GET_ROW => Box::pin(self.batch_get()),
             op::GET_RANGE => Box::pin(self.get_range()),
-            op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(self.batch_write()),
+            op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC => Box::pin(self.batch_write()),
             op::PUT_ROWS => Box::pin(self.put_rows()),
             op::STORE_ROWS => Box::pin(self.store_rows()),
             op::COUNT_ROWS => Box::pin(self.count_rows()),
@@ -158,6 +159,7 @@ impl Job {
         let (instance, origin) = (&self.shared.instance, self.origin());
         let done = match self.head.op {
             op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
+            op::ATOMIC => instance.write_atomic(&writes, Scope::Tables, origin).await,
             _ => instance.batch_write_row_atomic(&writes, origin).await,
         };
         match done {

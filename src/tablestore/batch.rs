@@ -158,25 +158,42 @@ impl Instance {
         }
     }
 
-    /// Runs a batch of writes, all of one table and partition key value, all of them or none (R4). Returns the result of
-    /// each: if one fails, the others name it.
+    /// BatchWriteRow of rows of one table and partition key value, all of them or none (R4).
     ///
     /// # Errors
-    /// As for [`Instance::batch_write_row`].
+    /// As for [`Instance::write_atomic`].
     pub async fn batch_write_row_atomic(
         &self,
         writes: &[RowWrite<'_>],
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
+        self.write_atomic(writes, Scope::Partition, origin).await
+    }
+
+    /// Runs a batch of writes, all of them or none. Returns the result of each: if one fails, the others name it.
+    ///
+    /// # Errors
+    /// As for [`Instance::batch_write_row`]. Rows beyond the scope fail with `OTSDataOutOfRange`.
+    pub async fn write_atomic(
+        &self,
+        writes: &[RowWrite<'_>],
+        scope: Scope,
         origin: Option<Origin>,
     ) -> Outcome<Vec<Outcome<Written>>> {
         if let Some(known) = self.answers.recall_all(origin) {
             return Ok(known);
         }
         let tables: Vec<_> = writes.iter().map(|write| self.named(write.table)).collect();
-        let rows = self.write_atomic(writes, origin).await?;
+        let rows = self.write_all(writes, scope, origin).await?;
         Ok(tables.iter().zip(rows).map(|(table, row)| self.metered_on(table.as_deref(), row)).collect())
     }
 
-    async fn write_atomic(&self, writes: &[RowWrite<'_>], origin: Option<Origin>) -> Outcome<Vec<Outcome<Written>>> {
+    async fn write_all(
+        &self,
+        writes: &[RowWrite<'_>],
+        scope: Scope,
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
         let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
         let fail = |at: Option<usize>, error: &Error| {
             self.answers.refuse(origin, at.map_or(0, |row| row as u32), error);
@@ -202,7 +219,7 @@ impl Instance {
                 Err(failure) => return fail(Some(at), &failure.error),
             }
         }
-        if let Err(error) = self.check_atomic(&rows) {
+        if let Err(error) = self.check_atomic(&rows, scope) {
             return fail(None, &error);
         }
         let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
@@ -215,22 +232,19 @@ impl Instance {
         }
     }
 
-    /// Checks that all rows have one partition key value, and that no other transaction holds it.
-    fn check_atomic(&self, rows: &[&PreparedWrite<'_, '_>]) -> Result<()> {
+    /// Checks that all rows are within the scope, and that no other transaction holds one of them.
+    fn check_atomic(&self, rows: &[&PreparedWrite<'_, '_>], scope: Scope) -> Result<()> {
         let Some((first, others)) = rows.split_first() else { return Ok(()) };
         let partition = partition_prefix(&first.key).unwrap_or_default();
         for other in others {
-            if other.table.tree() != first.table.tree() || !other.key.starts_with(partition) {
+            if scope == Scope::Tables {
+                self.transactions.refuse(other.table.tree(), &other.key, || self.engine.steady_ms())?;
+            } else if other.table.tree() != first.table.tree() || !other.key.starts_with(partition) {
                 let words = ["atomic", "Atomic"];
                 return Err(out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key)));
             }
         }
-        self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())?;
-        if first.derives {
-            return Ok(());
-        }
-        let consumed = rows.iter().fold(Consumed::default(), |sum, row| sum + row.consumed);
-        self.admit(&first.table, &first.key, consumed, first.now)
+        self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())
     }
 
     fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<PreparedRow<'r, 'a>>> {
@@ -254,6 +268,15 @@ impl Instance {
         repeated_rows(ready.iter().filter_map(|(_, ready)| ready.as_ref().ok()))?;
         Ok(ready)
     }
+}
+
+/// Which rows an atomic batch may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of one table and partition key value, as in the service.
+    Partition,
+    /// Those of any tables: one commit stores them, wherever they are.
+    Tables,
 }
 
 /// A row of a batch after its start.
@@ -301,7 +324,9 @@ impl Decide for AtomicBatch<'_, '_, '_> {
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
         if write.ready.write.deletes_versions() {
-            let same = before.iter().filter(|other| other.ready.key == write.ready.key);
+            let same = before.iter().filter(|other| {
+                other.ready.table.tree() == write.ready.table.tree() && other.ready.key == write.ready.key
+            });
             let changes: Vec<_> = same.map(RowDecision::change).collect();
             write.decided.hide(write.ready, row, &changes);
         }
@@ -312,14 +337,22 @@ impl Decide for AtomicBatch<'_, '_, '_> {
         self.writes.get(at).map_or(Depth::Visible, |write| write.depth(at))
     }
 
+    /// Each partition key is admitted by the units of its rows together.
     fn agree(&mut self) -> Result<()> {
-        let Some(PreparedWrite { table, key, .. }) =
-            self.writes.first().map(|write| write.ready).filter(|first| first.derives)
-        else {
-            return Ok(());
+        let is_of = |row: &RowDecision<'_, '_, '_>, first: &PreparedWrite<'_, '_>| {
+            let partition = partition_prefix(&first.key).unwrap_or_default();
+            row.ready.table.tree() == first.table.tree() && row.ready.key.starts_with(partition)
         };
-        let consumed = self.writes.iter().fold(Consumed::default(), |sum, write| sum + write.consumed());
-        self.instance.admit(table, key, consumed, self.instance.engine.now_ms())
+        for (at, write) in self.writes.iter().enumerate() {
+            let first = write.ready;
+            if self.writes.iter().take(at).any(|row| is_of(row, first)) {
+                continue;
+            }
+            let rows = self.writes.iter().filter(|row| is_of(row, first));
+            let consumed = rows.fold(Consumed::default(), |sum, row| sum + row.consumed());
+            self.instance.admit(&first.table, &first.key, consumed, self.instance.engine.now_ms())?;
+        }
+        Ok(())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

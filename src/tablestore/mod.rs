@@ -63,6 +63,7 @@ mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
 pub use answering::Changed;
+pub use batch::Scope;
 pub use count::{CountRows, RowCount};
 pub use descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,

@@ -5,6 +5,7 @@
 mod access_keys;
 mod asked_again;
 mod atomic;
+mod atomic_tables;
 mod auto_increment;
 mod azure_access;
 mod azure_batches;

@@ -125,7 +125,8 @@ export class Retries {
   /** Takes the refused rows of a batch, each as a call with a number of its own; `false` if there are none. */
   refusedRows(call: Call, results: BatchWriteResult[], nextId: () => number): boolean {
     if (!this.backOff.on || results.every(({ ok }) => ok)) return false;
-    if (call.sent.bytes![call.start] === OP.BATCH_WRITE_ROW_ATOMIC) {
+    const op = call.sent.bytes![call.start];
+    if (op === OP.BATCH_WRITE_ROW_ATOMIC || op === OP.ATOMIC) {
       // All rows have failed, for the error of one of them.
       call.results = results;
       return this.refused(call, results[0].error!);

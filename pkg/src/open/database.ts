@@ -31,7 +31,7 @@ import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "../types/tables.js";
-import { signalOf, whenAborted } from "../client/signals.js";
+import { SIGNAL, signalOf, whenAborted } from "../client/signals.js";
 import type { ToldSplits } from "./splits.js";
 import { needStack } from "../client/stack.js";
 import type {
@@ -233,6 +233,16 @@ export class OpenDatabase implements Database {
     const { atomic = false } = checkArguments(options ?? {}, BATCH_WRITE, "batchWriteRow");
     if (typeof atomic !== "boolean") throw invalid(`The argument 'atomic' is ${kindOf(atomic)}; it must be true or false.`);
     return this.client.request(atomic ? encode.batchWriteRowAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
+  }
+
+  async atomic(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<WriteResult[]> {
+    checkArguments(options ?? {}, SIGNAL, "atomic");
+    const results = await this.client.request(encode.atomic, rows, decode.batchWriteResult, options);
+    // All have failed if one has, and each names that one.
+    return results.map((result) => {
+      if (!result.ok) throw result.error;
+      return result;
+    });
   }
 
   writer(tableName: string, options?: WriterOptions): RowWriter {

@@ -404,6 +404,25 @@ export interface Database {
   batchWriteRow(rows: readonly BatchWriteItem[], options?: BatchWriteOptions): Promise<BatchWriteResult[]>;
 
   /**
+   * Writes up to 200 rows, 4 MB, of any tables and partition keys in one step: all of them, or none, at any crash. Conditions are checked
+   * in the same step, and index rows and changes are written with it. An extension: the service has no such call, so code that uses it
+   * works on local data alone. It reads nothing: to decide about what is stored, give conditions, or use a
+   * {@link Database.startLocalTransaction}.
+   *
+   * @returns The result of each row, in order.
+   * @throws If one row is refused, with that row's error, whose message says which one ("Row 1 of the atomic batch failed: …", counted
+   * from 0); then nothing is stored. `OTSConditionCheckFail` for a condition; `OTSRowOperationConflict` if a transaction holds one of the
+   * rows, after the retries of the client; all else as {@link Database.putRow}.
+   * @example
+   * ```ts
+   * await db.atomic([
+   *   { tableName: "order", put: { primaryKey: { id: "17" }, attributes: { customer: "ann" } } },
+   *   { tableName: "item", update: { primaryKey: { id: 7 }, increment: { stock: -1 }, condition: { column: col("stock").gt(0) } } } ]);
+   * ```
+   */
+  atomic(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<WriteResult[]>;
+
+  /**
    * Starts a transaction on the rows of one partition key [R7]; see {@link Transaction}.
    *
    * @throws `OTSRowOperationConflict` while another one holds the key; `OTSParameterInvalid` on a table that has none, or

@@ -51,6 +51,8 @@ contract! {
         ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone;
         /// A request to the door of the Azure Table service (Z2), as it came (`doors/mod.rs`).
         AZURE = 16, "AzureTable", Blob => Passed, alone;
+        /// Writes of rows of any tables, all of them or none. The service has no such operation.
+        ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone;
     }
 
     tags tag {

@@ -24,6 +24,11 @@ impl FrameWriter {
         self.request::<Batch<Row>>(id, op::BATCH_WRITE_ROW, &writes.to_vec());
     }
 
+    /// ATOMIC.
+    pub fn atomic(&mut self, id: u64, writes: &[RowWrite<'_>]) {
+        self.request::<Batch<Row>>(id, op::ATOMIC, &writes.to_vec());
+    }
+
     /// BATCH_WRITE_ROW_ATOMIC.
     pub fn batch_write_atomic(&mut self, id: u64, writes: &[RowWrite<'_>]) {
         self.request::<Batch<Row>>(id, op::BATCH_WRITE_ROW_ATOMIC, &writes.to_vec());

@@ -426,6 +426,6 @@ mod tests {
             operations().iter().filter(|one| about(one)).map(|one| one.name).collect::<Vec<_>>()
         };
         assert_eq!(some(is_row), ["PUT_ROW", "UPDATE_ROW", "DELETE_ROW", "GET_ROW"]);
-        assert_eq!(some(is_batch), ["BATCH_WRITE_ROW", "BATCH_WRITE_ROW_ATOMIC", "PUT_ROWS"]);
+        assert_eq!(some(is_batch), ["BATCH_WRITE_ROW", "BATCH_WRITE_ROW_ATOMIC", "PUT_ROWS", "ATOMIC"]);
     }
 }

@@ -1,0 +1,153 @@
+//! Steps over several tables: rows of any tables and partition keys, all of them or none (R4, R5).
+
+use crate::store::*;
+use crate::streams::{iterator, keys, on, read, set, shards};
+use std::rc::Rc;
+use tabstore::engine::{ClockMode, Direction, Options};
+use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueType};
+use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::{FailAt, Hooked, Moment};
+use tabstore::tablestore::{
+    CreateTable, Existence, IndexSpec, Instance, InstanceOptions, OptionsChange, Outcome, RowWrite, Scope, StreamStart,
+    Written,
+};
+use tabstore::{Code, engine::Engine};
+
+/// A store with the tables `t`, which has a stream, and `u`, which has the index `u_by_n`.
+fn store() -> Store {
+    let options = Options { clock: ClockMode::Injected, reserve_bytes: 0, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    set(&store, on(24, &[]));
+    let index = IndexSpec { name: "u_by_n".into(), key: vec!["n".into()], ..IndexSpec::default() };
+    let request = CreateTable {
+        name: "u".into(),
+        key: vec![KeyColumn::new("id", KeyType::Integer)],
+        defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
+        indexes: vec![index],
+        ..CreateTable::default()
+    };
+    store.env.run(store.instance.create_table(request)).expect("created");
+    store
+}
+
+fn step(store: &Store, instance: &Instance, writes: &[RowWrite<'_>]) -> Outcome<Vec<Outcome<Written>>> {
+    store.env.run(instance.write_atomic(writes, Scope::Tables, None))
+}
+
+fn codes(done: Vec<Outcome<Written>>) -> Vec<Code> {
+    done.into_iter().map(|row| row.expect_err("it failed").error.code()).collect()
+}
+
+/// The first key column of all rows of a table or an index.
+fn rows_of(store: &Store, instance: &Instance, table: &str) -> Vec<i64> {
+    let mut rows = Rows::default();
+    store.env.run(instance.get_range(&range(table, Direction::Forward), &mut rows)).expect("read");
+    ids(&rows.0)
+}
+
+#[test]
+fn r4_a_step_over_tables_is_one_commit_with_index_rows_and_records() {
+    let mut store = store();
+    let commits = store.instance.metrics().commits;
+    let writes = [
+        put("t", id(1), &[cell("n", int(1))]),
+        expecting(Existence::ExpectNotExist, put("u", id(1), &[cell("n", int(7))])),
+        put("t", id(900), &[]),
+        update("u", id(2), &[add("n", None, 8)]),
+    ];
+    let done = step(&store, &store.instance, &writes).expect("a right step");
+    assert!(done.iter().all(Result::is_ok), "{done:?}");
+    assert_eq!(store.instance.metrics().commits, commits + 1);
+    store.reopen();
+    assert_eq!(rows_of(&store, &store.instance, "t"), [1, 900]);
+    assert_eq!(rows_of(&store, &store.instance, "u"), [1, 2]);
+    assert_eq!(rows_of(&store, &store.instance, "u_by_n"), [1, 2], "of the rows 7 and 8");
+    let at = iterator(&store, shards(&store)[0].0, StreamStart::Beginning);
+    assert_eq!(keys(&read(&store, at, 10).0), [1, 900]);
+}
+
+#[test]
+fn r4_a_step_over_tables_of_which_one_row_is_refused_stores_nothing() {
+    let store = store();
+    store.put(id(1), &[cell("n", int(1))]);
+    let refused: [(&[RowWrite<'_>], &[Code]); 4] = [
+        (
+            &[put("u", id(1), &[]), expecting(Existence::ExpectNotExist, put("t", id(1), &[]))],
+            &[Code::ConditionCheckFail; 2],
+        ),
+        (&[put("t", id(2), &[]), put("none", id(1), &[])], &[Code::ObjectNotExist; 2]),
+        // An index table takes no rows by itself.
+        (
+            &[put("t", id(2), &[]), put("u_by_n", key(&[("n", int(1)), ("id", int(1))]), &[])],
+            &[Code::ParameterInvalid; 2],
+        ),
+        // A defined column keeps its type.
+        (&[put("t", id(2), &[]), put("u", id(1), &[cell("n", text("seven"))])], &[Code::ParameterInvalid; 2]),
+    ];
+    for (writes, expected) in refused {
+        assert_eq!(codes(step(&store, &store.instance, writes).expect("a right step")), expected);
+        assert_eq!(rows_of(&store, &store.instance, "t"), [1]);
+        assert_eq!(rows_of(&store, &store.instance, "u"), [0; 0]);
+    }
+}
+
+/// R7: a row that a transaction holds refuses all of a step, wherever in it the row is.
+#[test]
+fn r7_a_step_over_tables_does_not_write_to_a_locked_partition_key() {
+    let store = store();
+    let request = CreateTable {
+        name: "locked".into(),
+        key: vec![KeyColumn::new("id", KeyType::Integer)],
+        local_transactions: Some(true),
+        ..CreateTable::default()
+    };
+    store.env.run(store.instance.create_table(request)).expect("created");
+    let name = tabstore::model::TableName::parse("locked").expect("a name");
+    let held = store.instance.start_local_transaction(name, &key(&[("id", int(5))])).expect("started");
+    let (free, locked) = (put("t", id(1), &[]), put("locked", id(5), &[]));
+    for writes in [[free.clone(), locked.clone()], [locked, free]] {
+        let done = step(&store, &store.instance, &writes).expect("a right step");
+        assert_eq!(codes(done), [Code::RowOperationConflict; 2]);
+        assert_eq!(rows_of(&store, &store.instance, "t"), [0; 0]);
+    }
+    store.instance.abort_transaction(&held.id).expect("aborted");
+    let writes = [put("t", id(1), &[]), put("locked", id(5), &[])];
+    assert!(step(&store, &store.instance, &writes).expect("a right step").iter().all(Result::is_ok));
+}
+
+/// R4: whatever call of the storage fails, before or after it is done, and whatever opens the storage then: both rows or neither, with
+/// the index row and the record of the stream.
+#[test]
+fn r4_a_step_over_tables_is_whole_or_not_there_after_a_failure_at_any_call() {
+    let store = store();
+    let mut seen = [0, 0];
+    for moment in [Moment::Before, Moment::After] {
+        for call in 0..40 {
+            let storage: MemoryStorage = store.storage.image();
+            let failing = Hooked::new(storage.clone(), FailAt::once(call, moment));
+            let done = store.env.run(async {
+                let engine =
+                    Engine::open(failing, Rc::new(store.env.clone()), store.engine_options.clone()).await.ok()?;
+                let instance = Instance::open(engine, store.options).await.ok()?;
+                let writes = [put("t", id(1), &[]), put("u", id(1), &[cell("n", int(7))])];
+                let done = instance.write_atomic(&writes, Scope::Tables, None).await;
+                let _ = instance.flush().await;
+                done.ok()
+            });
+            let opened = store.env.run(async {
+                let engine =
+                    Engine::open(storage.image(), Rc::new(store.env.clone()), store.engine_options.clone()).await?;
+                Instance::open(engine, store.options).await
+            });
+            let instance = opened.expect("it opens again");
+            let there = ["t", "u", "u_by_n"].map(|table| rows_of(&store, &instance, table).len());
+            assert!(there == [0; 3] || there == [1; 3], "call {call}, {moment:?}: {there:?}");
+            if done.is_some_and(|rows| rows.iter().all(Result::is_ok)) {
+                assert_eq!(there, [1; 3], "call {call}, {moment:?}: an acknowledged step is gone");
+            }
+            seen[there[0]] += 1;
+        }
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "no failure met the step: {seen:?}");
+}
