@@ -176,3 +176,32 @@ test("follow: a handle with other options is refused by name, also behind one th
   assert.deepEqual([seen.codes, seen.tables], [Array(3).fill("OTSParameterInvalid"), ["t"]]);
   assert.match(seen.message, /'durability' is 'strict'/);
 });
+
+test("R4, R5: a follower's steps over two tables are each done once and whole, while the leader's tab is closed and the instance reopened", async (t) => {
+  const { context, server, one, two } = await tabs(t);
+  await one.evaluate(() => db.createTable({ tableName: "sum", primaryKey: [{ name: "k", type: "STRING" }] }));
+  await two.evaluate(() => {
+    globalThis.steps = 0;
+    globalThis.errors = [];
+    const step = (n) => db.atomic([
+      { tableName: "t", put: { primaryKey: { k: "a", n }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
+      { tableName: "sum", update: { primaryKey: { k: "all" }, increment: { steps: 1, of: n } } },
+    ]).then(() => void (steps += 1), (error) => void errors.push(String(error)));
+    globalThis.all = (async () => {
+      for (let n = 0; n < 400; n += 4) await Promise.all([n, n + 1, n + 2, n + 3].map(step));
+    })();
+  });
+  await two.waitForFunction(() => steps >= 60 || errors.length > 0);
+  await one.close();
+  await two.evaluate(() => all);
+  assert.deepEqual(await two.evaluate(() => [errors, steps, db.role]), [[], 400, "leader"]);
+  const stored = async (page) => page.evaluate(async () => {
+    const { row } = await db.getRow({ tableName: "sum", primaryKey: { k: "all" } });
+    return [(await db.count({ tableName: "t" })).count, row.get("steps"), row.get("of")];
+  });
+  assert.deepEqual(await stored(two), [400, 400, 79_800]);
+  await two.evaluate(() => db.close());
+  const three = await openPage(t, context, server);
+  assert.equal(await three.evaluate(open, { name: "shared" }), "leader");
+  assert.deepEqual(await stored(three), [400, 400, 79_800]);
+});
