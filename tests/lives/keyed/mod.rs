@@ -14,7 +14,7 @@ use std::rc::Rc;
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyInput, KeyPart, KeyValue};
-use tabstore::tablestore::{Existence, OptionsChange, ReturnContent, RowWrite, UpdateTable};
+use tabstore::tablestore::{Existence, OptionsChange, ReturnContent, RowWrite, Scope, UpdateTable};
 use tabstore::{Code, Error};
 use transactions::Open;
 use world::{World, specs};
@@ -174,14 +174,15 @@ impl Life {
         }
     }
 
-    /// Rows of a batch: each for itself, or all of one partition key or none.
+    /// Rows of a batch: each for itself, or all or none, of one partition key or of any.
     fn write_batch(&mut self) {
         self.pass(1);
-        let (atomic, p) = (self.pick(2) == 0, self.partition());
+        let scope = [None, Some(Scope::Partition), Some(Scope::Tables)][self.pick(3) as usize];
+        let p = self.partition();
         let mut writes: BTreeMap<Id, Change> = BTreeMap::new();
         for _ in 0..2 + self.pick(4) {
             let id = self.id();
-            let id = if atomic { (p, id.1) } else { id };
+            let id = if scope == Some(Scope::Partition) { (p, id.1) } else { id };
             let change = match self.change() {
                 Change::Update(_) if !self.allow_update => Change::Delete,
                 change => change,
@@ -190,16 +191,20 @@ impl Life {
         }
         let requests: Vec<RowWrite<'_>> = writes.iter().map(|(id, change)| world::write(*id, change)).collect();
         let instance = &self.world.instance;
-        let done = match atomic {
-            true => self.world.env.run(instance.batch_write_row_atomic(&requests, None)),
-            false => self.world.env.run(instance.batch_write_row(&requests, None)),
+        let done = match scope {
+            Some(scope) => self.world.env.run(instance.write_atomic(&requests, scope, None)),
+            None => self.world.env.run(instance.batch_write_row(&requests, None)),
         };
+        // One row that is locked is enough to refuse all of a step.
+        let refuses_all = scope.is_some() && writes.keys().any(|id| self.is_locked(id.0));
         let done = done.unwrap_or_else(|failure| self.fail(&format!("a batch failed: {}", failure.error)));
         for ((id, change), done) in writes.iter().zip(&done) {
             match done {
-                Ok(_) if self.is_locked(id.0) => self.fail("a row that a transaction has was written"),
+                Ok(_) if refuses_all || self.is_locked(id.0) => self.fail("a row that a transaction has was written"),
                 Ok(_) => drop(self.rows.apply(*id, change, self.now)),
-                Err(failure) if self.is_locked(id.0) => self.refused(&failure.error, Code::RowOperationConflict),
+                Err(failure) if refuses_all || self.is_locked(id.0) => {
+                    self.refused(&failure.error, Code::RowOperationConflict);
+                }
                 Err(failure) => self.fail(&format!("{id:?} {change:?}: {}", failure.error)),
             }
         }
