@@ -11,7 +11,7 @@ use super::write::{RowDecision, WriteStart};
 use crate::collections::small_map::SmallMap;
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
-use crate::model::{Consumed, limits, partition_prefix};
+use crate::model::{limits, partition_prefix};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -337,22 +337,10 @@ impl Decide for AtomicBatch<'_, '_, '_> {
         self.writes.get(at).map_or(Depth::Visible, |write| write.depth(at))
     }
 
-    /// Each partition key is admitted by the units of its rows together.
     fn agree(&mut self) -> Result<()> {
-        let is_of = |row: &RowDecision<'_, '_, '_>, first: &PreparedWrite<'_, '_>| {
-            let partition = partition_prefix(&first.key).unwrap_or_default();
-            row.ready.table.tree() == first.table.tree() && row.ready.key.starts_with(partition)
-        };
-        for (at, write) in self.writes.iter().enumerate() {
-            let first = write.ready;
-            if self.writes.iter().take(at).any(|row| is_of(row, first)) {
-                continue;
-            }
-            let rows = self.writes.iter().filter(|row| is_of(row, first));
-            let consumed = rows.fold(Consumed::default(), |sum, row| sum + row.consumed());
-            self.instance.admit(&first.table, &first.key, consumed, self.instance.engine.now_ms())?;
-        }
-        Ok(())
+        let Self { instance, writes, .. } = self;
+        let rows = writes.iter().map(|write| (&*write.ready.table, &write.ready.key[..], write.consumed()));
+        instance.admit_all(rows, instance.engine.now_ms())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

@@ -4,7 +4,7 @@ use crate::store::*;
 use tabstore::engine::{ClockMode, Direction, Options};
 use tabstore::model::{DefinedColumn, KeyType, TableName, ValueType};
 use tabstore::tablestore::{
-    Existence, GetRange, GetRow, IndexSpec, InstanceOptions, OptionsChange, Outcome, RowWrite, TableRead,
+    Existence, GetRange, GetRow, IndexSpec, InstanceOptions, OptionsChange, Outcome, RowWrite, Scope, TableRead,
     ThrottleOptions, Written,
 };
 
@@ -94,6 +94,23 @@ fn c5_rows_of_a_batch_are_refused_one_by_one_and_an_atomic_batch_as_a_whole() {
     store.put(row("a", 9), &[]);
     store.put(row("a", 9), &[]);
     assert_eq!(refused(store.instance.start_local_transaction(table, &partition)), EXHAUSTED);
+}
+
+/// C5: a step over several partition keys takes units of all of them, or of none.
+#[test]
+fn c5_a_refused_step_uses_nothing_of_any_partition_key() {
+    let store = throttled(Some(3), None);
+    let step = |rows: &[(&str, i64)]| {
+        let writes: Vec<_> = rows.iter().map(|(partition, id)| put("t", row(partition, *id), &[])).collect();
+        let done = store.env.run(store.instance.write_atomic(&writes, Scope::Tables, None)).expect("right");
+        done.iter().map(Result::is_ok).collect::<Vec<_>>()
+    };
+    assert_eq!(step(&[("b", 1), ("a", 1), ("b", 2), ("b", 3), ("a", 2)]), [true; 5]);
+    assert_eq!(step(&[("a", 3), ("b", 4)]), [false; 2], "b has nothing left");
+    assert_eq!(step(&[("a", 3)]), [true], "of a nothing was taken");
+    assert_eq!(step(&[("a", 4)]), [false]);
+    store.env.advance(1000);
+    assert_eq!(store.ids(), [1, 2, 3, 1, 2, 3]);
 }
 
 /// C5: the rows of five indexes are part of a write's consumption, in every way to write.
