@@ -31,19 +31,24 @@ fn store() -> Store {
     store
 }
 
-fn step(store: &Store, instance: &Instance, writes: &[RowWrite<'_>]) -> Outcome<Vec<Outcome<Written>>> {
-    store.env.run(instance.write_atomic(writes, Scope::Tables, None))
+fn step(store: &Store, writes: &[RowWrite<'_>]) -> Outcome<Vec<Outcome<Written>>> {
+    store.env.run(store.instance.write_atomic(writes, Scope::Tables, None))
 }
 
 fn codes(done: Vec<Outcome<Written>>) -> Vec<Code> {
     done.into_iter().map(|row| row.expect_err("it failed").error.code()).collect()
 }
 
-/// The first key column of all rows of a table or an index.
-fn rows_of(store: &Store, instance: &Instance, table: &str) -> Vec<i64> {
+/// The ids of all rows of a table or an index.
+fn rows_of(store: &Store, table: &str) -> Vec<i64> {
     let mut rows = Rows::default();
-    store.env.run(instance.get_range(&range(table, Direction::Forward), &mut rows)).expect("read");
+    store.env.run(store.instance.get_range(&range(table, Direction::Forward), &mut rows)).expect("read");
     ids(&rows.0)
+}
+
+/// The ids in the stream of `t`, which has one shard.
+fn recorded(store: &Store) -> Vec<i64> {
+    keys(&read(store, iterator(store, shards(store)[0].0, StreamStart::Beginning), 10).0)
 }
 
 #[test]
@@ -56,15 +61,14 @@ fn r4_a_step_over_tables_is_one_commit_with_index_rows_and_records() {
         put("t", id(900), &[]),
         update("u", id(2), &[add("n", None, 8)]),
     ];
-    let done = step(&store, &store.instance, &writes).expect("a right step");
+    let done = step(&store, &writes).expect("a right step");
     assert!(done.iter().all(Result::is_ok), "{done:?}");
     assert_eq!(store.instance.metrics().commits, commits + 1);
     store.reopen();
-    assert_eq!(rows_of(&store, &store.instance, "t"), [1, 900]);
-    assert_eq!(rows_of(&store, &store.instance, "u"), [1, 2]);
-    assert_eq!(rows_of(&store, &store.instance, "u_by_n"), [1, 2], "of the rows 7 and 8");
-    let at = iterator(&store, shards(&store)[0].0, StreamStart::Beginning);
-    assert_eq!(keys(&read(&store, at, 10).0), [1, 900]);
+    assert_eq!(rows_of(&store, "t"), [1, 900]);
+    assert_eq!(rows_of(&store, "u"), [1, 2]);
+    assert_eq!(rows_of(&store, "u_by_n"), [1, 2], "of the rows 7 and 8");
+    assert_eq!(recorded(&store), [1, 900]);
 }
 
 #[test]
@@ -86,9 +90,9 @@ fn r4_a_step_over_tables_of_which_one_row_is_refused_stores_nothing() {
         (&[put("t", id(2), &[]), put("u", id(1), &[cell("n", text("seven"))])], &[Code::ParameterInvalid; 2]),
     ];
     for (writes, expected) in refused {
-        assert_eq!(codes(step(&store, &store.instance, writes).expect("a right step")), expected);
-        assert_eq!(rows_of(&store, &store.instance, "t"), [1]);
-        assert_eq!(rows_of(&store, &store.instance, "u"), [0; 0]);
+        assert_eq!(codes(step(&store, writes).expect("a right step")), expected);
+        assert_eq!(rows_of(&store, "t"), [1]);
+        assert_eq!(rows_of(&store, "u"), [0; 0]);
     }
 }
 
@@ -107,13 +111,13 @@ fn r7_a_step_over_tables_does_not_write_to_a_locked_partition_key() {
     let held = store.instance.start_local_transaction(name, &key(&[("id", int(5))])).expect("started");
     let (free, locked) = (put("t", id(1), &[]), put("locked", id(5), &[]));
     for writes in [[free.clone(), locked.clone()], [locked, free]] {
-        let done = step(&store, &store.instance, &writes).expect("a right step");
+        let done = step(&store, &writes).expect("a right step");
         assert_eq!(codes(done), [Code::RowOperationConflict; 2]);
-        assert_eq!(rows_of(&store, &store.instance, "t"), [0; 0]);
+        assert_eq!(rows_of(&store, "t"), [0; 0]);
     }
     store.instance.abort_transaction(&held.id).expect("aborted");
     let writes = [put("t", id(1), &[]), put("locked", id(5), &[])];
-    assert!(step(&store, &store.instance, &writes).expect("a right step").iter().all(Result::is_ok));
+    assert!(step(&store, &writes).expect("a right step").iter().all(Result::is_ok));
 }
 
 /// R4: whatever call of the storage fails, before or after it is done, and whatever opens the storage then: both rows or neither, with
@@ -135,13 +139,10 @@ fn r4_a_step_over_tables_is_whole_or_not_there_after_a_failure_at_any_call() {
                 let _ = instance.flush().await;
                 done.ok()
             });
-            let opened = store.env.run(async {
-                let engine =
-                    Engine::open(storage.image(), Rc::new(store.env.clone()), store.engine_options.clone()).await?;
-                Instance::open(engine, store.options).await
-            });
-            let instance = opened.expect("it opens again");
-            let there = ["t", "u", "u_by_n"].map(|table| rows_of(&store, &instance, table).len());
+            let (options, engine_options) = (store.options, store.engine_options.clone());
+            let opened = Store::over(store.env.clone(), storage.image(), options, engine_options);
+            let there = ["t", "u", "u_by_n"].map(|table| rows_of(&opened, table).len());
+            assert_eq!(recorded(&opened).len(), there[0], "call {call}, {moment:?}: the record of the stream");
             assert!(there == [0; 3] || there == [1; 3], "call {call}, {moment:?}: {there:?}");
             if done.is_some_and(|rows| rows.iter().all(Result::is_ok)) {
                 assert_eq!(there, [1; 3], "call {call}, {moment:?}: an acknowledged step is gone");
