@@ -80,8 +80,12 @@ pub fn browser() -> Result<Browser, Failure> {
 }
 
 /// The part of Chromium that shows pages, without the windows around them (CHROME_SHELL names another): tests in it need a
-/// fifth less of the processors. Installs it by apt; where there is none, Chromium itself does.
+/// fifth less of the processors. Installs it by apt; where there is none, Chromium itself does. `None` if CHROME names a browser:
+/// then that one is to be tested.
 pub fn headless_shell() -> Option<PathBuf> {
+    if named("CHROME_SHELL").is_none() && named("CHROME").is_some() {
+        return None;
+    }
     let look = || named("CHROME_SHELL").or_else(|| find("chromium-headless-shell"));
     look().or_else(|| {
         if let Err(failure) = install(&["chromium-headless-shell"]) {

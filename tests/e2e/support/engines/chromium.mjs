@@ -13,9 +13,10 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chr
 
 /**
  * What drives pages at the gate: Chromium without its windows, whose tests need a fifth less of the processors. Browsers that are
- * killed or have an extension are Chromium itself, and all are where everything runs.
+ * killed or have an extension are Chromium itself, and all are where everything runs, or where CHROME alone names the browser to test.
  */
-const drivenPath = tier === "full" ? executablePath : [process.env.CHROME_SHELL, "/usr/bin/chromium-headless-shell"].find((file) => file !== undefined && existsSync(file)) ?? executablePath;
+const shell = process.env.CHROME_SHELL ?? (process.env.CHROME === undefined ? "/usr/bin/chromium-headless-shell" : undefined);
+const drivenPath = tier !== "full" && shell !== undefined && existsSync(shell) ? shell : executablePath;
 
 /** `backend`: where Chromium keeps IndexedDB; people have either. */
 function flags(backend) {
