@@ -37,6 +37,8 @@ export type {
 } from "./types/filter.js";
 export type * from "./types/consumer.js";
 export type * from "./types/database.js";
+export type * from "./types/events.js";
+export type * from "./types/storage.js";
 export { init } from "./platform/loader.js";
 export type * from "./types/writer.js";
 export type * from "./types/management.js";

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Client } from "../src/client/client.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { local, TabStoreError } from "../src/types/errors.js";
-import type { HealthEvent } from "../src/types/database.js";
+import type { HealthEvent } from "../src/types/events.js";
 import { FakeEngine } from "./support/engine.js";
 
 function open(auto = true): { db: OpenDatabase; engine: FakeEngine; client: Client } {

@@ -2,7 +2,7 @@
 
 import { checkArguments } from "../codec/check.js";
 import { local } from "../types/errors.js";
-import type { StorageInfo } from "../types/database.js";
+import type { StorageInfo } from "../types/storage.js";
 import type { Metrics } from "../types/metrics.js";
 import { abortReason, SIGNAL, signalOf, unlessAborted } from "../client/signals.js";
 import type { CallOptions } from "../types/rows.js";

@@ -3,7 +3,8 @@
 import { checkArguments } from "../codec/check.js";
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
-import type { Database, DamagedText, VerifyOptions } from "../types/database.js";
+import type { Database } from "../types/database.js";
+import type { DamagedText, VerifyOptions } from "../types/storage.js";
 import type { Row } from "../types/row.js";
 import { signalOf } from "../client/signals.js";
 

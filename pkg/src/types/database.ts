@@ -1,11 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The public interface of an open instance: {@link Database}, with its transactions and its events.
+ * The public interface of an open instance: {@link Database}, with its transactions.
  *
  * The same interface holds whether the engine runs in this thread or in a worker.
  */
 
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer.js";
+import type { DatabaseEvents } from "./events.js";
 import type { LiveQuery, WatchRequest } from "./live.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./writer.js";
@@ -14,6 +15,7 @@ import type {
 } from "./management.js";
 import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
+import type { DamagedText, MissingRows, StorageInfo, VerifyOptions } from "./storage.js";
 import type {
   Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
   StreamDescription,
@@ -24,114 +26,9 @@ import type {
 } from "./tables.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
+  CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest,
   Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "./rows.js";
-
-// ------------------------------------------------------------------------------------------------ damage
-
-/** The result of {@link Database.storage}, in bytes. */
-export interface StorageInfo {
-  /** Stored data of the instance that is in use: segments and log. */
-  readonly live: number;
-  /** The rest of its segments: parts that nothing uses any more. `compact()` gives them back. */
-  readonly garbage: number;
-  /** The reserve for deletions on a full disk, `reserveBytes` of `open`. */
-  readonly reserve: number;
-  /** The use of the whole origin, as the browser estimates it. `null` where the host does not tell (WebKitGTK). */
-  readonly used: number | null;
-  /** The limit of the whole origin, as the browser estimates it; `null` as for `used`. Writes may fail long before it. */
-  readonly quota: number | null;
-  /** Whether the browser has promised to keep the origin's data when it makes room. `null` where the host does not tell. */
-  readonly persisted: boolean | null;
-}
-
-/** The options of {@link Database.verify}. */
-export interface VerifyOptions extends CallOptions {
-  /** Find texts that consist of NULs only. */
-  readonly texts: true;
-}
-
-/** A stored text that looks damaged. */
-export interface DamagedText {
-  /** The table. */
-  readonly tableName: string;
-  /** The stored primary key of the row. With it the row can be read and deleted, even if the key is damaged. */
-  readonly primaryKey: PrimaryKey;
-  /** Whether the text is a part of the key or an attribute value. */
-  readonly place: "primaryKey" | "attribute";
-  /** The column that holds the text. */
-  readonly column: string;
-  /** The version of the value; `undefined` for a part of the key. */
-  readonly version: number | undefined;
-  /** NULs in the text. Damaged texts have 2 to 6: the bytes of one or two characters. */
-  readonly length: number;
-}
-
-/** Rows listed by {@link Database.missing}: they depend on one damaged record. */
-export interface MissingRows {
-  /** The table; `null` if it is unknown: see `tree`. */
-  readonly tableName: string | null;
-  /**
-   * The engine's number of the table. 0 is the list of tables: tables with names between `from` and `to` may now be
-   * called `tree_<number>`. 4294967295 is the capacity meter. `null`: writes of unknown rows are missing. These rows show
-   * their earlier state, and deleted ones are there again.
-   */
-  readonly tree: number | null;
-  /**
-   * The values of the first key that may be missing, or only its first values, which stand for all keys that begin with
-   * them. `null`: from the first row on.
-   */
-  readonly from: readonly KeyValue[] | null;
-  /** In the same way, the first key behind the range; `null`: up to the last row. */
-  readonly to: readonly KeyValue[] | null;
-  /** The damaged record and its fault. */
-  readonly reason: string;
-}
-
-// ------------------------------------------------------------------------------------------------ events
-
-/** A change in the health of an open instance. */
-export interface HealthEvent {
-  /** The kind of event. */
-  readonly type: "health";
-  /**
-   * `false`: the instance is unusable and must be opened again. `true`: it works, and `error` names a problem. The
-   * device's clock has jumped (`ClockJumped`). The origin is full, so writes that add are refused until there is room
-   * (`QuotaExceeded`). Compaction has met a damaged record (`Corrupt`) and skips its partition for a while. The index of
-   * a segment is damaged (`Corrupt`): no row is lost, and `compact` stores it anew. A secondary index could not be built
-   * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while. The code of compaction cannot be
-   * loaded (`Unavailable`): rows are written and read, with more and more work a read, until a later try succeeds. The
-   * engine has died, by a trap (`OTSInternalServerError`) or with its worker (`Closed`), and a fresh one is being opened.
-   */
-  readonly healthy: boolean;
-  /**
-   * The problem; `null` when a failed index build goes on ({@link IndexDescription.failure}), and when another engine
-   * runs after a death. No event reports the end of
-   * other problems. For a full origin, `metrics` shows it: `reserve.bytes` is `reserve.capacity` again.
-   */
-  readonly error: TabStoreError | null;
-}
-
-/** What a `leader` listener gets. */
-export interface LeaderEvent {
-  /** The kind of the event. */
-  readonly type: "leader";
-  /** The part of this tab from now on. */
-  readonly role: Role;
-}
-
-/** The events of a {@link Database}, by name. */
-export interface DatabaseEvents {
-  /**
-   * The engine has failed for good, another tab has taken the instance over, or its data was deleted: every later call
-   * rejects with the error. It comes without a call. Problems that do not end the instance are reported too
-   * (`healthy: true`). The first listener also gets earlier ones.
-   */
-  health: HealthEvent;
-  /** The tab that led the instance has ended, and another tab leads, or this one ({@link Database.role}). */
-  leader: LeaderEvent;
-}
 
 // ------------------------------------------------------------------------------------------------ transactions
 
