@@ -29,7 +29,7 @@ pub enum Module {
     Access,
     /// Requests of several changes to a door.
     Batches,
-    /// Starting and ending local transactions.
+    /// Atomic batches; starting and ending local transactions.
     Transactions,
     /// Loading sorted rows in great numbers.
     Loads,

@@ -89,6 +89,11 @@ pub const BATCH_GET_ROWS: usize = 100;
 ///
 /// Else: `OTSParameterInvalid`, "Rows count exceeds the upper limit: 200."
 pub const BATCH_WRITE_ROWS: usize = 200;
+/// Bytes that an atomic batch writes besides its rows: index rows, in units of 4 KiB, and old values for a stream with `originColumns`
+/// (ours: memory). They may be many times its own.
+///
+/// Else: `OTSParameterInvalid`, "The total data size of the index rows and old values of a BatchWriteRow request exceeds the limit, limit size: 33554432, data size: …."
+pub const ATOMIC_DERIVED_BYTES: usize = 32 * 1024 * 1024;
 /// Rows that one GetRange scans (R3).
 ///
 /// Else: the answer ends there, with the start of the next one.

@@ -86,6 +86,7 @@ impl Job {
         let rules = self.frame.has_rule().then_some(Module::Rules);
         let needed = match self.head.op {
             op::AZURE => [Some(Module::Azure), None],
+            op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC => [rules, Some(Module::Transactions)],
             // Without it, rows are written the normal way.
             op::PUT_ROWS if !self.does_without_loads() => [rules, Some(Module::Loads)],
             _ => [rules, None],

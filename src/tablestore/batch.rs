@@ -188,63 +188,76 @@ impl Instance {
         Ok(tables.iter().zip(rows).map(|(table, row)| self.metered_on(table.as_deref(), row)).collect())
     }
 
-    async fn write_all(
-        &self,
-        writes: &[RowWrite<'_>],
+    /// A gate of [`Module::Transactions`](crate::modules::Module::Transactions).
+    #[inline(never)]
+    fn write_all<'w>(
+        &'w self,
+        writes: &'w [RowWrite<'w>],
         scope: Scope,
         origin: Option<Origin>,
-    ) -> Outcome<Vec<Outcome<Written>>> {
-        let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
-        let fail = |at: Option<usize>, error: &Error| {
-            self.answers.refuse(origin, at.map_or(0, |row| row as u32), error);
-            let failed = writes.iter().enumerate().map(|(row, write)| {
-                let error = match at {
-                    Some(at) if at != row => {
-                        let text = format!("Row {at} of the atomic batch failed: {}", error.message());
-                        error.clone().with_message(text)
-                    }
-                    _ => error.clone(),
-                };
-                Err(charge(write).failure(error))
-            });
-            Ok(failed.collect())
-        };
-        if let Some((row, error)) = self.answers.refusal(origin) {
-            return fail(Some(row as usize), &error);
-        }
-        let mut rows = Vec::new();
-        for (at, (_, ready)) in ready.iter().enumerate() {
-            match ready {
-                Ok(ready) => rows.push(ready),
-                Err(failure) => return fail(Some(at), &failure.error),
+    ) -> Pin<Box<dyn Future<Output = AtomicRows> + 'w>> {
+        Box::pin(async move {
+            let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
+            let fail = |at: Option<usize>, error: &Error| {
+                self.answers.refuse(origin, at.map_or(0, |row| row as u32), error);
+                let failed = writes.iter().enumerate().map(|(row, write)| {
+                    let error = match at {
+                        Some(at) if at != row => {
+                            let text = format!("Row {at} of the atomic batch failed: {}", error.message());
+                            error.clone().with_message(text)
+                        }
+                        _ => error.clone(),
+                    };
+                    Err(charge(write).failure(error))
+                });
+                Ok(failed.collect())
+            };
+            if let Some((row, error)) = self.answers.refusal(origin) {
+                return fail(Some(row as usize), &error);
             }
-        }
-        if let Err(error) = self.check_atomic(&rows, scope) {
-            return fail(None, &error);
-        }
-        let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
-        let drawn = rows.iter().map(|ready| self.draw(ready)).collect::<Vec<_>>();
-        let writes = rows.iter().zip(&drawn).map(|(ready, (draw, _))| self.deciding(ready, *draw, origin)).collect();
-        let mut all = AtomicBatch { instance: self, writes, failed: None };
-        match self.engine.modify(&keys, origin, &mut all).await {
-            Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
-            Err(error) => fail(all.failed, &error),
-        }
+            let mut rows = Vec::new();
+            for (at, (_, ready)) in ready.iter().enumerate() {
+                match ready {
+                    Ok(ready) => rows.push(ready),
+                    Err(failure) => return fail(Some(at), &failure.error),
+                }
+            }
+            if let Err((at, error)) = self.check_atomic(&rows, scope) {
+                return fail(at, &error);
+            }
+            let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
+            let drawn = rows.iter().map(|ready| self.draw(ready)).collect::<Vec<_>>();
+            let writes =
+                rows.iter().zip(&drawn).map(|(ready, (draw, _))| self.deciding(ready, *draw, origin)).collect();
+            let mut all = AtomicBatch { instance: self, writes, derived: 0, failed: None };
+            match self.engine.modify(&keys, origin, &mut all).await {
+                Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
+                Err(error) => fail(all.failed, &error),
+            }
+        })
     }
 
-    /// Checks that all rows are within the scope, and that no other transaction holds one of them.
-    fn check_atomic(&self, rows: &[&PreparedWrite<'_, '_>], scope: Scope) -> Result<()> {
-        let Some((first, others)) = rows.split_first() else { return Ok(()) };
+    /// Checks that all rows are within the scope, and that no other transaction holds one of them. Rows of one partition key are refused
+    /// together, others by the one that is held.
+    fn check_atomic(
+        &self,
+        rows: &[&PreparedWrite<'_, '_>],
+        scope: Scope,
+    ) -> std::result::Result<(), (Option<usize>, Error)> {
+        let Some(first) = rows.first() else { return Ok(()) };
         let partition = partition_prefix(&first.key).unwrap_or_default();
-        for other in others {
+        for (at, row) in rows.iter().enumerate() {
+            let free = self.transactions.refuse(row.table.tree(), &row.key, || self.engine.steady_ms());
             if scope == Scope::Tables {
-                self.transactions.refuse(other.table.tree(), &other.key, || self.engine.steady_ms())?;
-            } else if other.table.tree() != first.table.tree() || !other.key.starts_with(partition) {
+                free.map_err(|error| (Some(at), error))?;
+            } else if row.table.tree() != first.table.tree() || !row.key.starts_with(partition) {
                 let words = ["atomic", "Atomic"];
-                return Err(out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key)));
+                return Err((None, out_of_scope(words, (&first.table, &first.key), (&row.table, &row.key))));
+            } else {
+                free.map_err(|error| (None, error))?;
             }
         }
-        self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())
+        Ok(())
     }
 
     fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<PreparedRow<'r, 'a>>> {
@@ -257,7 +270,7 @@ impl Instance {
         }
         let checked = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
         let bytes = |checked: &Checked<'_>| checked.weight.all + limits::VERSION_BYTES * checked.versions;
-        check::size("BatchWriteRow", checked.iter().map(bytes).sum())?;
+        check::size("BatchWriteRow", checked.iter().map(bytes).sum(), limits::WRITE_BYTES)?;
         let now = self.clock();
         let prepare = |(write, checked): (&'r RowWrite<'a>, _)| {
             let ready = self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));
@@ -311,26 +324,41 @@ impl RowTask<'_> {
     }
 }
 
+/// The results of the rows of an atomic batch, or why none was looked at.
+type AtomicRows = Outcome<Vec<Outcome<Written>>>;
+
 /// The writes of an atomic batch on their way through the engine.
 struct AtomicBatch<'d, 'r, 'a> {
     instance: &'d Instance,
     writes: Vec<RowDecision<'d, 'r, 'a>>,
+    /// The bytes of the derived writes so far.
+    derived: usize,
     /// The write that failed by itself.
     failed: Option<usize>,
+}
+
+impl RowDecision<'_, '_, '_> {
+    fn is_of_row_of(&self, other: &Self) -> bool {
+        self.ready.table.tree() == other.ready.table.tree() && self.ready.key == other.ready.key
+    }
 }
 
 impl Decide for AtomicBatch<'_, '_, '_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
+        let mut same = before.iter().filter(|other| write.is_of_row_of(other)).peekable();
+        // What follows from the stored row would not follow from the writes before.
+        if write.ready.derives && same.peek().is_some() {
+            self.failed = Some(at);
+            return Err(repeated());
+        }
         if write.ready.write.deletes_versions() {
-            let same = before.iter().filter(|other| {
-                other.ready.table.tree() == write.ready.table.tree() && other.ready.key == write.ready.key
-            });
             let changes: Vec<_> = same.map(RowDecision::change).collect();
             write.decided.hide(write.ready, row, &changes);
         }
-        Ok(())
+        self.derived += write.decided.derived.bytes();
+        check::size("the index rows and old values of a BatchWriteRow", self.derived, limits::ATOMIC_DERIVED_BYTES)
     }
 
     fn depth(&self, at: usize) -> Depth {
@@ -355,6 +383,11 @@ pub(super) fn number(rows: &mut [PreparedRow<'_, '_>]) {
     }
 }
 
+/// The refusal of a row that comes twice in a table with derived data.
+fn repeated() -> Error {
+    Error::parameter("Duplicate rows detected in MultiPut.")
+}
+
 /// A row may come twice, unless one of its writes depends on the stored row, or its table has an index.
 fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q PreparedWrite<'r, 'a>> + Clone) -> Result<()> {
     let matters = |row: &PreparedWrite<'_, '_>| row.write.needs_row() || row.table.is_indexed();
@@ -374,7 +407,7 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q PreparedWrit
             continue;
         };
         if row.table.is_indexed() {
-            return Err(Error::parameter("Duplicate rows detected in MultiPut."));
+            return Err(repeated());
         }
         let what = if here.expects || earlier.expects {
             "row exist expectation check"

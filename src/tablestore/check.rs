@@ -71,9 +71,8 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     Ok(Checked { weight: WriteWeight { key, all: weight }, versions, condition })
 }
 
-/// Checks the size of one request's data; `operation` is its name.
-pub(super) fn size(operation: &str, bytes: usize) -> Result<()> {
-    let limit = limits::WRITE_BYTES;
+/// Checks the size of one request's data; `operation` is its name, or what of it is counted.
+pub(super) fn size(operation: &str, bytes: usize, limit: usize) -> Result<()> {
     if bytes > limit {
         return Err(Error::parameter(format!(
             "The total data size of {operation} request exceeds the limit, limit size: {limit}, data size: {bytes}."

@@ -14,6 +14,7 @@ use super::stream::old_cells;
 use super::table::Table;
 use crate::engine::Writes;
 use crate::model::Consumed;
+use crate::model::capacity::UNIT_BYTES;
 
 /// The derived writes of a change of a base row.
 #[derive(Debug, Default)]
@@ -39,6 +40,11 @@ impl DerivedWrites {
     /// The cost on top of the base row's change (C1).
     pub(super) fn consumed(&self) -> Consumed {
         self.indexes.consumed()
+    }
+
+    /// About the bytes that they are.
+    pub(super) fn bytes(&self) -> usize {
+        self.old_cells.len() + self.consumed().write as usize * UNIT_BYTES
     }
 
     /// Writes them, together with the change of the base row, which has this stamp.

@@ -17,7 +17,7 @@ use super::table::Table;
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
-use crate::model::{ChangeKind, Consumed, RowChange};
+use crate::model::{ChangeKind, Consumed, RowChange, limits};
 use crate::modules::Module;
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -136,7 +136,7 @@ impl Instance {
         match write {
             Ok(write) => {
                 let ready = check::row_write(write).and_then(|checked| {
-                    check::size(write.operation(), checked.weight.all)?;
+                    check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
                     self.prepare(write, checked, now)
                 });
                 (Some(write.table), ready.map_err(|error| charge(write).failure(error)))

@@ -19,7 +19,7 @@ use super::{catalog, fits};
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
-use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef};
+use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef, limits};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -48,7 +48,7 @@ impl Instance {
         }
         let ready = check::row_write(write)
             .and_then(|checked| {
-                check::size(write.operation(), checked.weight.all)?;
+                check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
                 let using = self.enter(transaction)?;
                 Ok((using, self.prepare(write, checked, self.clock())?))
             })

@@ -4,7 +4,7 @@ use crate::store::*;
 use crate::streams::{iterator, keys, on, read, set, shards};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Options};
-use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueType};
+use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueRef, ValueType};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{FailAt, Hooked, Moment};
 use tabstore::tablestore::{
@@ -15,10 +15,15 @@ use tabstore::{Code, engine::Engine};
 
 /// A store with the tables `t`, which has a stream, and `u`, which has the index `u_by_n`.
 fn store() -> Store {
+    recording(&[])
+}
+
+/// The same, whose stream has the old values of these columns.
+fn recording(origin_columns: &[&str]) -> Store {
     let options = Options { clock: ClockMode::Injected, reserve_bytes: 0, ..Options::default() };
     let store = Store::with(InstanceOptions::default(), options);
     store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
-    set(&store, on(24, &[]));
+    set(&store, on(24, origin_columns));
     let index = IndexSpec { name: "u_by_n".into(), key: vec!["n".into()], ..IndexSpec::default() };
     let request = CreateTable {
         name: "u".into(),
@@ -110,8 +115,13 @@ fn r7_a_step_over_tables_does_not_write_to_a_locked_partition_key() {
     let name = tabstore::model::TableName::parse("locked").expect("a name");
     let held = store.instance.start_local_transaction(name, &key(&[("id", int(5))])).expect("started");
     let (free, locked) = (put("t", id(1), &[]), put("locked", id(5), &[]));
-    for writes in [[free.clone(), locked.clone()], [locked, free]] {
+    for (writes, held) in [([free.clone(), locked.clone()], 1), ([locked, free], 0)] {
         let done = step(&store, &writes).expect("a right step");
+        let other = done[1 - held].as_ref().expect_err("refused").error.message().to_owned();
+        assert_eq!(
+            other,
+            format!("Row {held} of the atomic batch failed: Data is being modified by the other request.")
+        );
         assert_eq!(codes(done), [Code::RowOperationConflict; 2]);
         assert_eq!(rows_of(&store, "t"), [0; 0]);
     }
@@ -151,4 +161,56 @@ fn r4_a_step_over_tables_is_whole_or_not_there_after_a_failure_at_any_call() {
         }
     }
     assert!(seen[0] > 0 && seen[1] > 0, "no failure met the step: {seen:?}");
+}
+
+/// D1: small writes may have large index rows and old values, which all wait in memory. Beyond a limit all of the batch is refused.
+#[test]
+fn d1_a_step_whose_derived_data_is_too_large_is_refused_and_stores_nothing() {
+    let store = recording(&["blob"]);
+    let blob = vec![7; 1_900_000];
+    let indexed = CreateTable {
+        name: "x".into(),
+        key: vec![KeyColumn::new("id", KeyType::Integer)],
+        defined: [("c", ValueType::Integer), ("blob", ValueType::Binary)]
+            .map(|(name, column_type)| DefinedColumn { name: name.into(), column_type })
+            .into(),
+        indexes: vec![IndexSpec {
+            name: "x_by_c".into(),
+            key: vec!["c".into()],
+            columns: vec!["blob".into()],
+            ..IndexSpec::default()
+        }],
+        ..CreateTable::default()
+    };
+    store.env.run(store.instance.create_table(indexed)).expect("created");
+    for table in ["t", "x"] {
+        for n in 0..20 {
+            store.write(&put(table, id(n), &[cell("blob", ValueRef::Binary(&blob))])).expect("written");
+        }
+        let change = |count| -> Vec<RowWrite<'static>> {
+            let of = |n| if table == "t" { put(table, id(n), &[]) } else { update(table, id(n), &[add("c", None, 1)]) };
+            (0..count).map(of).collect()
+        };
+        assert_eq!(codes(step(&store, &change(20)).expect("right")), [Code::ParameterInvalid; 20], "{table}");
+        for n in 0..20 {
+            let cells = store.get(table, id(n), versions(1)).expect("there");
+            assert_eq!(cells.len(), 1, "{table}, {n}: as it was");
+        }
+        assert!(step(&store, &change(10)).expect("right").iter().all(Result::is_ok), "{table}");
+        let cells = store.get(table, id(9), versions(1)).expect("there");
+        assert_eq!(cells.len(), if table == "t" { 0 } else { 2 }, "{table}: half as many rows are stored");
+    }
+}
+
+/// ST1: the second change of a row would be told with the value from before the first one.
+#[test]
+fn st1_a_row_that_comes_twice_in_a_step_is_refused_where_old_values_are_recorded() {
+    let store = recording(&["n"]);
+    store.put(id(1), &[cell("n", int(10))]);
+    let twice =
+        [update("t", id(1), &[add("n", None, 20)]), put("u", id(1), &[]), update("t", id(1), &[add("n", None, 30)])];
+    assert_eq!(codes(step(&store, &twice).expect("right")), [Code::ParameterInvalid; 3]);
+    assert_eq!(rows_of(&store, "u"), [0; 0]);
+    let one_by_one = store.env.run(store.instance.batch_write_row(&[twice[0].clone(), twice[2].clone()], None));
+    assert!(one_by_one.expect("right").iter().all(Result::is_ok), "each for itself is right");
 }

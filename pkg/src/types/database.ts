@@ -304,17 +304,20 @@ export interface Database {
    * Writes up to 200 rows, 4 MB, of any tables and partition keys in one step: all of them, or none, at any crash. Conditions are checked
    * in the same step, and index rows and changes are written with it. An extension: the service has no such call, so code that uses it
    * works on local data alone. It reads nothing: to decide about what is stored, give conditions, or use a
-   * {@link Database.startLocalTransaction}.
+   * {@link Database.startLocalTransaction}. A row may come twice only without conditions and increments, and not in a table with an index
+   * or with `originColumns`. Index tables and tables of Azure take no rows. Index rows and old values may have 32 MiB.
    *
    * @returns The result of each row, in order.
-   * @throws If one row is refused, with that row's error, whose message says which one ("Row 1 of the atomic batch failed: …", counted
-   * from 0); then nothing is stored. `OTSConditionCheckFail` for a condition; `OTSRowOperationConflict` if a transaction holds one of the
-   * rows, after the retries of the client; all else as {@link Database.putRow}.
+   * @throws If one row is refused, with that row's error; then nothing is stored. For another row than the first the message says which one
+   * ("Row 1 of the atomic batch failed: …", counted from 0). `OTSConditionCheckFail` for a condition; `OTSRowOperationConflict` if a
+   * transaction holds one of the rows, after the retries of the client, which end early where a later call on one of the rows has been
+   * answered ({@link RetryOptions}); all else as {@link Database.putRow}. The reason of its signal; the step may be stored then.
    * @example
    * ```ts
    * await db.atomic([
    *   { tableName: "order", put: { primaryKey: { id: "17" }, attributes: { customer: "ann" } } },
-   *   { tableName: "item", update: { primaryKey: { id: 7 }, increment: { stock: -1 }, condition: { column: col("stock").gt(0) } } } ]);
+   *   { tableName: "item", update: { primaryKey: { id: 7 }, increment: { stock: -1 },
+   *     condition: { rowExistence: "EXPECT_EXIST", column: col("stock").gt(0, { passIfMissing: false }) } } } ]);
    * ```
    */
   atomic(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<WriteResult[]>;

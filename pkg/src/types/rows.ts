@@ -40,7 +40,7 @@ export interface WasmModules {
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_batches.wasm`: transactions of the Azure Table service. */
   readonly batches?: WasmSource | Promise<WasmSource> | undefined;
-  /** `tabstore_transactions.wasm`: starts and ends local transactions. */
+  /** `tabstore_transactions.wasm`: atomic batches; starts and ends local transactions. */
   readonly transactions?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_loads.wasm`: puts many sorted rows into segments at once. Without it they are written as others are. */
   readonly loads?: WasmSource | Promise<WasmSource> | undefined;

@@ -111,7 +111,15 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 12] = [
         &["tabstore::doors::azure::batch::*", "tabstore::doors::azure::multipart::*"],
         &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
-    ("transactions", &["tabstore::session::job::transact", "tabstore::session::job::Job::transact*"], &[]),
+    (
+        "transactions",
+        &[
+            "tabstore::session::job::transact",
+            "tabstore::session::job::Job::transact*",
+            "tabstore::tablestore::batch::<impl tabstore::tablestore::instance::Instance>::write_all*",
+        ],
+        &[],
+    ),
     (
         "loads",
         &[
