@@ -38,6 +38,7 @@ export type {
 export type * from "./types/consumer.js";
 export type * from "./types/database.js";
 export type * from "./types/events.js";
+export type * from "./types/export.js";
 export type * from "./types/storage.js";
 export { init } from "./platform/loader.js";
 export type * from "./types/writer.js";

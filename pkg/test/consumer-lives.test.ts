@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { TABLE } from "../src/changes/consumer/store.js";
+import { TABLE } from "../src/changes/consumer/table.js";
 import type { ConsumerBatch, ConsumerRecord } from "../src/types/consumer.js";
 import type { Database } from "../src/index.js";
 import { open, random, skip } from "./support/package.js";

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { shareOf, Watchers } from "../src/changes/consumer/share.js";
-import { type ChannelRow, type ConsumerRow, type GroupRow, GroupStore, TABLE } from "../src/changes/consumer/store.js";
+import { type ChannelRow, type ConsumerRow, type GroupRow, GroupStore } from "../src/changes/consumer/store.js";
+import { TABLE } from "../src/changes/consumer/table.js";
 import type { ConsumerBatch, ConsumerGroup } from "../src/types/consumer.js";
 import type { Database } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";

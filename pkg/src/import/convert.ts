@@ -7,7 +7,7 @@ import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../types/writer.js";
 import type { KeyColumn, TableDescription } from "../types/tables.js";
-import type { InputCell, InputValue, ValueType } from "../types/rows.js";
+import type { InputCell, InputPrimaryKey, InputValue, ValueType } from "../types/rows.js";
 import { AUTO_INCREMENT, Double } from "../types/values.js";
 import { printJson } from "./json.js";
 import { Names } from "./names.js";
@@ -137,6 +137,55 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
   }
 }
 
+/** The versions of an import that are stored. */
+export interface KeptVersions {
+  /** Earlier ones are left out. */
+  readonly oldest: number;
+  /** Without them the newest value is stored, with a new version. */
+  readonly hasVersions: boolean;
+}
+
+const ALL: KeptVersions = { oldest: -Infinity, hasVersions: true };
+
+/** A cell that names its type, as an export writes one where JSON would have another. */
+interface TypedCell extends InputCell {
+  readonly type: ValueType;
+}
+
+function isTyped(cell: object): cell is TypedCell {
+  return Object.hasOwn(cell, "type") && Object.hasOwn(cell, "value") && TYPES.includes((cell as TypedCell).type);
+}
+
+/** A primary key with cells that name their types. The same object, if it has none. */
+function typedKey(key: InputPrimaryKey): InputPrimaryKey {
+  if (typeof key !== "object" || key === null) return key;
+  let read: Record<string, InputPrimaryKey[string]> | undefined;
+  for (const name of Object.keys(key)) {
+    const value: unknown = key[name];
+    if (typeof value !== "object" || value === null || !isTyped(value)) continue;
+    read ??= { ...key };
+    setField(read, name, convert(name, value.value, value.type) as never);
+  }
+  return read ?? key;
+}
+
+/** The value, or the versions, of an attribute. `type`: that of a defined column. `undefined`: none of the versions is kept. */
+function typedValue(name: string, value: unknown, type: ValueType | undefined, { oldest, hasVersions }: KeptVersions): InputValue | readonly InputCell[] | undefined {
+  if (!isCells(value)) {
+    if (isTyped(value as object)) return convert(name, (value as TypedCell).value, (value as TypedCell).type) as InputValue;
+    return type === undefined ? (value as InputValue) : convert(name, value, type);
+  }
+  if (type === undefined && hasVersions && oldest === -Infinity && !value.some(isTyped)) return value;
+  const cells = value.flatMap((cell) => {
+    if (oldest !== -Infinity && Number(cell.version) < oldest) return [];
+    const { type: told, ...plain } = cell as InputCell & Partial<TypedCell>;
+    const wanted = isTyped(cell) ? told : type;
+    return [wanted === undefined ? cell : { ...plain, value: convert(name, cell.value, wanted) as InputValue }];
+  });
+  if (cells.length === 0) return undefined;
+  return hasVersions ? cells : cells[0]!.value;
+}
+
 /** A value with the type that the table defines for its column; versions of it one by one. */
 function convertDefined(source: string, value: unknown, type: ValueType): InputValue | readonly InputCell[] {
   if (!isCells(value)) return convert(source, value, type);
@@ -200,17 +249,24 @@ export class Converter {
     return target;
   }
 
-  /** Converts a given row: columns get the types that the table defines. */
-  typed(row: NewRow): NewRow {
-    const { attributes } = row;
+  /** Converts a given row: columns get the types that the table defines, and cells with a type that one. */
+  typed(row: NewRow, kept: KeptVersions = ALL): NewRow {
+    const { attributes, primaryKey } = row;
+    const key = typedKey(primaryKey);
     // Only plain objects are read here: the writer refuses others.
-    if (this.definedTypes.size === 0 || typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes))) return row;
-    const read: Record<string, InputValue | readonly InputCell[]> = { ...attributes };
-    for (const [name, type] of this.definedTypes) {
-      const value = Object.hasOwn(read, name) ? read[name] : undefined;
-      if (value !== undefined && value !== null) read[name] = convertDefined(name, value, type);
+    if (typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes))) return key === primaryKey ? row : { ...row, primaryKey: key };
+    let read: Record<string, InputValue | readonly InputCell[]> | undefined;
+    for (const name of Object.keys(attributes)) {
+      const value: unknown = attributes[name];
+      const type = this.definedTypes.get(name);
+      if (value === undefined || value === null || (type === undefined && typeof value !== "object")) continue;
+      const typed = typedValue(name, value, type, kept);
+      if (typed === value) continue;
+      read ??= { ...attributes };
+      if (typed === undefined) delete read[name];
+      else setField(read, name, typed);
     }
-    return { ...row, attributes: read };
+    return key === primaryKey && read === undefined ? row : { ...row, primaryKey: key, ...(read && { attributes: read }) };
   }
 
   /** The row of a source record; `number` is its place, from 1. `csv`: an empty text is no value. */

@@ -6,8 +6,9 @@ import { checkArguments, checkName, record as checkRecord } from "../codec/check
 import { kindOf, shown } from "../codec/kinds.js";
 import { invalid, local, TabStoreError, toRecord } from "../types/errors.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../types/writer.js";
-import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
+import { abortReason, signalOf } from "../client/signals.js";
 import { Converter } from "./convert.js";
+import { type Guard, guarded } from "./guarded.js";
 import { records, type SourceRow } from "./records.js";
 import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced.js";
 import { isBytes, openSource, texts } from "./source.js";
@@ -20,25 +21,6 @@ const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "
 const KEPT_FAILURES = 100;
 /** With those that the writer lost. */
 const KEPT_LOST = 1000;
-
-/**
- * The items of a source, until its signal aborts or the database ends: a source may wait for ever. `unlessEnded` watches
- * the database.
- */
-async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: AbortSignal | undefined, unlessEnded: Guard): AsyncGenerator<T, void, undefined> {
-  let done = false;
-  try {
-    for (;;) {
-      const next: IteratorResult<T, void> = await unlessEnded(unlessAborted(source.next(), signal));
-      if (next.done) break;
-      yield next.value;
-    }
-    done = true;
-  } finally {
-    // Not awaited: a generator ends only after the read that it waits for.
-    if (!done) void source.return().catch(() => {});
-  }
-}
 
 /** The rows of a group. */
 const GROUP = 256;
@@ -325,9 +307,6 @@ class Import {
     throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error })), consumed), { cause: end.cause ?? end });
   }
 }
-
-/** Waits for work, but no longer than the database is open. */
-type Guard = <T>(work: Promise<T>) => Promise<T>;
 
 /** The implementation of {@link Database.importRows}. */
 export async function importRows(

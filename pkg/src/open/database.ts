@@ -19,6 +19,7 @@ import type { DamagedText, MissingRows, StorageInfo, VerifyOptions } from "../ty
 import { copied } from "./copied.js";
 import { lazyGroup, lazyIterator, lazyLive } from "../changes/lazy.js";
 import type { LiveQuery, WatchRequest } from "../types/live.js";
+import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "../types/writer.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
@@ -255,6 +256,18 @@ export class OpenDatabase implements Database {
     // Only applications that import load the parsers.
     const { importRows } = await loadCode(import("../import/index.js"));
     return importRows(this, tableName, source, options, (work) => this.client.sources.unlessFailed(work));
+  }
+
+  async exportRows(tableName: string, options?: ExportOptions): Promise<ReadableStream<Uint8Array>> {
+    return (await loadCode(import("../export/index.js"))).exportRows(this, tableName, options ?? {});
+  }
+
+  async exportInstance(options: ExportInstanceOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return (await loadCode(import("../export/instance.js"))).exportInstance(this, options, (call) => this[LIST_FOREIGN](call));
+  }
+
+  async importInstance(source: Blob | Response | ReadableStream<Uint8Array>, options?: ImportInstanceOptions): Promise<ImportInstanceResult> {
+    return (await loadCode(import("../export/instance.js"))).importInstance(this, source, options ?? {}, (work) => this.client.sources.unlessFailed(work));
   }
 
   listStream(request: ListStreamRequest = {}): Promise<StreamDescription[]> {

@@ -1,6 +1,7 @@
 /** Makes the tables of a schema in a database that is opened, and hands them out. */
 
 import { spelt, untilBuilt } from "../beside-tables.js";
+import type { CallOptions } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { OpenOptions } from "../types/rows.js";
 import type { CreateTableRequest, IndexSpec, TableDescription, UpdateTableRequest } from "../types/tables.js";
@@ -32,7 +33,11 @@ export async function attach(layouts: readonly Layout[], { open, options, double
     const context = new Context(db, double);
     await Promise.all(layouts.map((layout) => prepare(context, layout)));
     const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout))]));
-    const typed = Object.freeze({ ...tables, service: db, close: () => db.close() });
+    const typed = Object.freeze({
+      ...tables, service: db, close: () => db.close(),
+      export: async (call: CallOptions = {}) => new Response(await db.exportInstance({ ...call, tables: layouts.map(({ request }) => request.tableName), azure: "leaveOut" })).blob(),
+      import: (source: Blob, call: CallOptions = {}) => db.importInstance(source, { ...call, existing: "merge" }),
+    });
     if (migrations !== undefined) await migrate(context, typed, migrations);
     return typed;
   } catch (error) {

@@ -3,6 +3,7 @@
 import { kindOf, shown } from "../codec/kinds.js";
 import type { CallOptions } from "../types/data.js";
 import type { Database, Transaction } from "../types/database.js";
+import type { ExportOptions } from "../types/export.js";
 import type { Change } from "../types/streams.js";
 import type { Condition, PutRow } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
@@ -238,9 +239,15 @@ export class SchemaTable extends RowOperations {
       ...options,
       map: (record: AnyRow) => {
         const row = map === undefined ? record : map(record);
+        // A row of an export has the values that are stored.
+        if (map === undefined && typeof record.primaryKey === "object" && !this.codec.layout.byName.has("primaryKey")) return record;
         return row === undefined ? undefined : this.codec.put(row) as NewRow;
       },
     } as ImportOptions);
+  }
+
+  async export(options?: ExportOptions): Promise<Blob> {
+    return new Response(await this.db.exportRows(this.tableName, options)).blob();
   }
 
   private async attempt<T>(transaction: Transaction, work: (rows: RowOperations) => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@
 import type { AnyColumn, Presence } from "./columns.js";
 import type { Cell, CallOptions, KeyType } from "../types/data.js";
 import type { Database } from "../types/database.js";
+import type { ExportOptions, ImportInstanceResult } from "../types/export.js";
 import type { Comparisons, Filter, FilterBuilder } from "../types/filter.js";
 import type { ImportOptions, ImportResult, ImportSource } from "../types/writer.js";
 import type { OpenOptions } from "../types/rows.js";
@@ -245,8 +246,13 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
    * at all, if it throws. Where another one holds the partition, it waits and tries again: `work` may run more than once.
    */
   transaction<T>(partition: ValueOf<S["columns"][KeyOrder<S>[0]]>, work: (rows: Operations<S>) => Promise<T>, options?: CallOptions): Promise<T>;
-  /** Rows of a CSV, JSON or NDJSON file in. */
+  /** Rows of a CSV, JSON or NDJSON file in; also those of `export`. */
   import(source: ImportSource, options?: ImportOf<S>): Promise<ImportResult>;
+  /**
+   * The rows as a file: NDJSON, of which `import` makes the same rows, or another format. As {@link Database.exportRows}: values are
+   * those that are stored, so a `date` is a text.
+   */
+  export(options?: ExportOptions): Promise<Blob>;
 }
 
 /** A schema; `define` makes it. Each member tells a table's types: `typeof schema.note.Row`. */
@@ -256,6 +262,10 @@ export type Schema<S extends Specs = Specs> = { readonly [T in keyof S]: { reado
 export interface SchemaDatabase {
   /** The database with the service's calls, for all that the tables do not do. */
   readonly service: Database;
+  /** All tables of the schema as one file, with all versions; see {@link Database.exportInstance}. */
+  export(options?: CallOptions): Promise<Blob>;
+  /** Puts the rows of such a file into the tables. A row whose key is there is replaced. See {@link Database.importInstance}. */
+  import(source: Blob | Response | ReadableStream<Uint8Array>, options?: CallOptions): Promise<ImportInstanceResult>;
   /** Ends this handle. A page that goes away need not. */
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@
 
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer.js";
 import type { DatabaseEvents } from "./events.js";
+import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "./export.js";
 import type { LiveQuery, WatchRequest } from "./live.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./writer.js";
@@ -351,6 +352,44 @@ export interface Database {
    * ```
    */
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
+  /**
+   * The rows of a table or of an index as a file of NDJSON, JSON or CSV, without holding all of it in memory: rows are read when the
+   * stream is. By default {@link Database.importRows} finds the same rows in it, with the same types; with `versions: "all"` also their
+   * versions. Rows that are written meanwhile may be in it or not.
+   *
+   * A table takes old versions only if its `maxVersionOffset` allows them; see {@link InputCell.version}.
+   *
+   * @throws `OTSObjectNotExist`; `OTSParameterInvalid` for wrong options. A later error, as of a signal or a closed database, is the stream's.
+   * @example
+   * ```ts
+   * const stream = await db.exportRows("movie", { format: "csv" });
+   * const blob = await new Response(stream).blob();             // or: stream.pipeTo(await fileHandle.createWritable())
+   * ```
+   */
+  exportRows(tableName: string, options?: ExportOptions): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * All tables of the instance as one file: their options, indexes and streams, and all rows with all versions. {@link
+   * Database.importInstance} makes the same tables of it in another instance. Not in it:
+   * records of streams, the progress of consumer groups, access keys, and tables of the Azure Table service.
+   *
+   * @throws `OTSParameterInvalid` for wrong options, or because there are tables of the Azure Table service; `OTSObjectNotExist`.
+   * @example
+   * ```ts
+   * const backup = await new Response(await db.exportInstance()).blob();
+   * const { tables, rows } = await other.importInstance(backup);
+   * ```
+   */
+  exportInstance(options?: ExportInstanceOptions): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * Makes the tables of an export, with their rows, versions, indexes and streams. Streams and indexes begin behind the rows, so no
+   * change is recorded. An auto-increment key gets `allowChosen`, because its rows have their keys.
+   *
+   * If it fails, the tables that it has created are deleted again. One that ends with its page leaves some: delete them, and import again.
+   *
+   * @throws `OTSObjectAlreadyExist` if a table or index of the export is there already; `OTSParameterInvalid` if the source is no
+   * export, or is cut short; {@link WriterError} if rows could not be stored.
+   */
+  importInstance(source: Blob | Response | ReadableStream<Uint8Array>, options?: ImportInstanceOptions): Promise<ImportInstanceResult>;
 
   /** The streams of the instance, or that of one table [ST1]. Azure tables are named `account/table`. @throws `OTSObjectNotExist`. */
   listStream(request?: ListStreamRequest): Promise<StreamDescription[]>;

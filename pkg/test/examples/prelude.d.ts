@@ -12,6 +12,8 @@ interface ChatMessage { readonly from: string; readonly text: string }
 declare global {
   /** An open instance. */
   const db: Database;
+  /** A database of another instance. */
+  const other: Database;
   /** The name of a table, and a whole primary key of it. */
   const tableName: string;
   const primaryKey: PrimaryKey;

@@ -18,9 +18,8 @@ import type { Database } from "../../types/database.js";
 import type { Row } from "../../types/row.js";
 import type { Attributes, BatchWriteItem, CallOptions, Condition, KeyValue } from "../../types/rows.js";
 import { INF_MAX, INF_MIN } from "../../types/values.js";
+import { TABLE } from "./table.js";
 
-/** The table. It is made with the first group. */
-export const TABLE = "__tabstore_consumers";
 /** The most rows of an atomic batch, but for the group's. */
 const MOST = 199;
 
