@@ -29,7 +29,7 @@ pub enum Module {
     Access,
     /// Requests of several changes to a door.
     Batches,
-    /// Atomic batches; starting and ending local transactions.
+    /// Atomic batches; deleting a range; starting and ending local transactions.
     Transactions,
     /// Loading sorted rows in great numbers.
     Loads,

@@ -198,7 +198,7 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
   same<Metrics["work"]>(metrics.work, { commits: 0, writes: 0, flushes: 0, bytesFlushed: 0, compactions: 0, bytesCompactedIn: 0, bytesCompacted: 0, failedCompactions: 0, passedPartitions: 0, longestSliceUs: 0 });
   same<Metrics["capacity"]>(metrics.capacity, { read: 0, write: 0, readPerSecond: 0, writePerSecond: 0 });
   same<Metrics["operations"]>(metrics.operations, {
-    PutRow: 0, UpdateRow: 0, DeleteRow: 0, GetRow: 0, BatchGetRow: 0, GetRange: 0, CountRows: 0, BatchWriteRow: 0, StartLocalTransaction: 0, CommitTransaction: 0, AbortTransaction: 0, AzureTable: 0, Atomic: 0,
+    PutRow: 0, UpdateRow: 0, DeleteRow: 0, GetRow: 0, BatchGetRow: 0, GetRange: 0, CountRows: 0, BatchWriteRow: 0, StartLocalTransaction: 0, CommitTransaction: 0, AbortTransaction: 0, AzureTable: 0, Atomic: 0, DeleteRange: 0,
   });
   same<Metrics["operations"]["PutRow"]>(metrics.operations.PutRow, { requests: 0, errors: 0, requestsPerSecond: 0, meanLatencyMs: 0 });
   assert.deepEqual([metrics.operations.PutRow.requests, metrics.operations.PutRow.errors, metrics.capacity.write], [1, 0, 1]);

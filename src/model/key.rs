@@ -58,6 +58,17 @@ pub enum KeyBound {
 }
 
 impl KeyValue {
+    /// A copy of a value of a key; `None` for one of another type.
+    #[must_use]
+    pub fn of(value: ValueRef<'_>) -> Option<Self> {
+        match value {
+            ValueRef::Integer(value) => Some(Self::Integer(value)),
+            ValueRef::String(text) => Some(Self::String(text.to_owned())),
+            ValueRef::Binary(bytes) => Some(Self::Binary(bytes.to_vec())),
+            ValueRef::Double(_) | ValueRef::Boolean(_) => None,
+        }
+    }
+
     /// The value's type.
     #[must_use]
     pub fn key_type(&self) -> KeyType {

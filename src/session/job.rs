@@ -53,7 +53,7 @@ impl Job {
             op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC => Box::pin(self.batch_write()),
             op::PUT_ROWS => Box::pin(self.put_rows()),
             op::STORE_ROWS => Box::pin(self.store_rows()),
-            op::COUNT_ROWS => Box::pin(self.count_rows()),
+            op::COUNT_ROWS | op::DELETE_RANGE => Box::pin(self.count_rows()),
             op::ACKNOWLEDGE => Box::pin(self.acknowledge()),
             op::AZURE => Box::pin(self.azure()),
             op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => {
@@ -86,7 +86,7 @@ impl Job {
         let rules = self.frame.has_rule().then_some(Module::Rules);
         let needed = match self.head.op {
             op::AZURE => [Some(Module::Azure), None],
-            op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC => [rules, Some(Module::Transactions)],
+            op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC | op::DELETE_RANGE => [rules, Some(Module::Transactions)],
             // Without it, rows are written the normal way.
             op::PUT_ROWS if !self.does_without_loads() => [rules, Some(Module::Loads)],
             _ => [rules, None],
@@ -219,7 +219,12 @@ impl Job {
 
     async fn count_rows(self) {
         let Some(request) = self.read::<contract::CountRows>() else { return };
-        match self.shared.instance.count_rows(request).await {
+        let instance = &self.shared.instance;
+        let done = match self.head.op {
+            op::COUNT_ROWS => instance.count_rows(request).await,
+            _ => instance.delete_range(request).await,
+        };
+        match done {
             Ok(count) => {
                 let next = count.next.as_ref().map(|next| (&*count.schema, &next[..]));
                 self.answer(|out| out.response::<contract::Counted>(self.head.id, (count.consumed, count.rows, next)));

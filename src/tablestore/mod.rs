@@ -25,6 +25,7 @@ mod check;
 mod column_filter;
 mod count;
 mod decide;
+mod delete_range;
 mod derived;
 mod descriptions;
 mod failure;

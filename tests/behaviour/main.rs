@@ -24,6 +24,7 @@ mod column_conditions;
 mod conditions;
 mod counting;
 mod damage;
+mod delete_range;
 mod filters;
 mod full_disk;
 mod full_disk_kinds;

@@ -270,7 +270,7 @@ function byFrame(calls: readonly Call[]): Call[][] {
 }
 
 /** Operations that may be done twice. */
-const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION]);
+const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.DELETE_RANGE, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION]);
 
 /**
  * The calls without an answer of an engine that has gone: those to ask the next one, and those that may have been done

@@ -228,21 +228,25 @@ export function copyKey<K extends RangeKey>(key: K | undefined): K | undefined {
   return typeof key === "object" && key !== null && isPlain(key) ? { ...key } : key;
 }
 
-/** Counts the rows of a range, until its signal aborts or the database closes. `ask` counts as far as one call reads. */
+/**
+ * Counts or deletes the rows of a range, until its signal aborts or the database closes. `ask` does so as far as one call goes; `what`
+ * is the name of the call.
+ */
 export async function count(
-  ask: (stretch: CountRowsRequest) => Promise<Counted>, source: Pick<RangeSource, "closedBy">, request: CountRowsRequest,
+  ask: (stretch: CountRowsRequest) => Promise<Counted>, source: Pick<RangeSource, "closedBy">, request: CountRowsRequest, what: string,
 ): Promise<CountRowsResult> {
-  const { start: first, ...given } = takeArguments(request, COUNT, "count");
+  const { start: first, ...given } = takeArguments(request, COUNT, what);
   const course = new Course(source, signalOf(given));
   // The caller may change its objects between two stretches.
   Object.assign(given, { end: copyKey(given.end), filter: copyFilter(given.filter, "filter") });
   let total = 0;
-  let read = 0;
+  let [read, write] = [0, 0];
   for (let start = copyKey(first); ;) {
     const { rows, consumed, next } = await ask({ ...given, start });
     total += rows;
     read += consumed.read;
-    if (next === null) return { count: total, consumed: { read, write: 0 } };
+    write += consumed.write;
+    if (next === null) return { count: total, consumed: { read, write } };
     start = next;
     await course.pause();
     course.goOn();

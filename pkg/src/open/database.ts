@@ -42,7 +42,7 @@ import type {
   StreamDescription,
 } from "../types/streams.js";
 import type {
-  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
+  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRangeRequest, DeleteRangeResult, DeleteRowRequest,
   GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, Role, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "../types/rows.js";
@@ -225,7 +225,11 @@ export class OpenDatabase implements Database {
   }
 
   count(request: CountRowsRequest): Promise<CountRowsResult> {
-    return count((stretch) => this.client.request(encode.countRows, stretch, readCounted, stretch, true), this, request);
+    return count((stretch) => this.client.request(encode.countRows, stretch, readCounted, stretch, true), this, request, "count");
+  }
+
+  deleteRange(request: DeleteRangeRequest): Promise<DeleteRangeResult> {
+    return count((stretch) => this.client.request(encode.deleteRange, stretch, readCounted, stretch), this, request, "deleteRange");
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {

@@ -131,6 +131,10 @@ export class OrderedQuery {
 
   async delete(options?: CallOptions): Promise<number> {
     const { layout } = this.codec;
+    const { range: { isEmpty, start, end }, filter, limit } = this.asked;
+    if (isEmpty) return 0;
+    // The engine does it where the range is one of the table.
+    if (limit === undefined && this.order.tableName === layout.name) return (await this.db.deleteRange({ tableName: layout.name, start, end, filter, signal: options?.signal })).count;
     let count = 0;
     let keys: PrimaryKey[] = [];
     const send = async (): Promise<void> => {

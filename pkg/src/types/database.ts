@@ -27,7 +27,7 @@ import type {
 } from "./tables.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest,
+  CountRowsRequest, CountRowsResult, DeleteRangeRequest, DeleteRangeResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest,
   Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WasmModules, WriteResult,
 } from "./rows.js";
 
@@ -285,6 +285,19 @@ export interface Database {
    * ```
    */
   count(request: CountRowsRequest): Promise<CountRowsResult>;
+  /**
+   * Deletes the rows of a range, in the engine: their contents do not come to the page. Each row is deleted for itself, a thousand a
+   * call, and others may write between two calls. Rows deleted before a failure or a cancellation stay deleted. It reads the whole
+   * range, also with a filter. Ours: the service has no such call.
+   *
+   * @throws `OTSParameterInvalid` for a wrong range or an index; `OTSRowOperationConflict` for a row that a transaction holds, after some
+   * tries. If the leader's tab ends meanwhile, `count` may miss up to a thousand rows that it had just deleted.
+   * @example
+   * ```ts
+   * const { count } = await db.deleteRange({ tableName: "log", end: { id: 1000 }, filter: col("level").eq("debug") });
+   * ```
+   */
+  deleteRange(request: DeleteRangeRequest): Promise<DeleteRangeResult>;
 
   /** Reads up to 100 rows of one or many tables [R2]: one array a table, in the order of its keys. */
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;

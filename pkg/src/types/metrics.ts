@@ -47,7 +47,7 @@ export interface PartitionMetrics {
  */
 export type RowOperation =
   | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
-  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction" | "AzureTable" | "Atomic";
+  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction" | "AzureTable" | "Atomic" | "DeleteRange";
 
 /** The figures of one operation [I5]. */
 export interface OperationMetrics {

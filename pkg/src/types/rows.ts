@@ -40,7 +40,7 @@ export interface WasmModules {
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_batches.wasm`: transactions of the Azure Table service. */
   readonly batches?: WasmSource | Promise<WasmSource> | undefined;
-  /** `tabstore_transactions.wasm`: atomic batches; starts and ends local transactions. */
+  /** `tabstore_transactions.wasm`: atomic batches; deletes ranges; starts and ends local transactions. */
   readonly transactions?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_loads.wasm`: puts many sorted rows into segments at once. Without it they are written as others are. */
   readonly loads?: WasmSource | Promise<WasmSource> | undefined;
@@ -448,6 +448,24 @@ export interface CountRowsRequest extends TableRequest {
   readonly end?: RangeKey | undefined;
   /** Counts only rows whose newest versions pass it. */
   readonly filter?: Filter | undefined;
+}
+
+/** The parameters of {@link Database.deleteRange}. */
+export interface DeleteRangeRequest extends TableRequest {
+  /** The first key, included; by default the start of the table. */
+  readonly start?: RangeKey | undefined;
+  /** The key to stop before; by default the end of the table. */
+  readonly end?: RangeKey | undefined;
+  /** Deletes only rows whose newest versions pass it. A row that no longer passes when its turn comes stays. */
+  readonly filter?: Filter | undefined;
+}
+
+/** The result of {@link Database.deleteRange}. */
+export interface DeleteRangeResult {
+  /** The number of rows deleted. */
+  readonly count: number;
+  /** Capacity units it cost [C1]: those of reading the rows, and of a DeleteRow for each. */
+  readonly consumed: Consumed;
 }
 
 /** The result of {@link Database.count}. */

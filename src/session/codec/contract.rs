@@ -53,6 +53,8 @@ contract! {
         AZURE = 16, "AzureTable", Blob => Passed, alone;
         /// Writes of rows of any tables, all of them or none. The service has no such operation.
         ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone;
+        /// Deletes the rows of a range, as far as one call goes. The service has no such operation.
+        DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone;
     }
 
     tags tag {

@@ -117,6 +117,7 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 12] = [
             "tabstore::session::job::transact",
             "tabstore::session::job::Job::transact*",
             "tabstore::tablestore::batch::<impl tabstore::tablestore::instance::Instance>::write_all*",
+            "tabstore::tablestore::delete_range::<impl tabstore::tablestore::instance::Instance>::delete_range*",
         ],
         &[],
     ),

@@ -1,0 +1,108 @@
+//! Deleting the rows of a range in the engine: nothing of them goes to the client. The service has no such operation.
+
+use super::check;
+use super::count::{CountRows, RowCount};
+use super::failure::Outcome;
+use super::instance::Instance;
+use super::prepared::{PreparedRow, charge};
+use super::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
+use crate::engine::Direction;
+use crate::error::Code;
+use crate::model::select::VersionQuery;
+use crate::model::{CellRef, KeyInput, KeyPart, KeyValue, RowSink, ValueRef};
+use std::pin::Pin;
+
+/// Rows that one call deletes: their deletions are in memory at once.
+const ROWS: i64 = 1000;
+
+/// Keeps the keys of a range's rows.
+#[derive(Default)]
+struct Keys(Vec<Vec<KeyValue>>);
+
+impl RowSink for Keys {
+    fn row(&mut self, key: &[ValueRef<'_>], _: &[CellRef<'_>]) {
+        self.0.push(key.iter().filter_map(|value| KeyValue::of(*value)).collect());
+    }
+
+    fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
+        while next().is_some() {}
+        self.row(key, &[]);
+        true
+    }
+
+    fn streams(&self) -> bool {
+        true
+    }
+
+    fn undo(&mut self) {
+        self.0.pop();
+    }
+}
+
+/// The result of [`Instance::delete_range`].
+type Deleting<'a> = Pin<Box<dyn Future<Output = Outcome<RowCount>> + 'a>>;
+
+impl Instance {
+    /// Deletes rows of a range that pass the filter, in ascending order from its start, as far as one call goes. Each row is deleted
+    /// for itself, and only if it still passes. The result counts the deleted rows. If one cannot be deleted, the next call begins
+    /// there. A gate of [`Module::Transactions`](crate::modules::Module::Transactions).
+    ///
+    /// # Errors
+    /// As for [`Instance::get_range`] and [`Instance::write_row`], the latter if nothing was deleted.
+    #[inline(never)]
+    pub fn delete_range<'a>(&'a self, request: CountRows<'a>) -> Deleting<'a> {
+        Box::pin(async move {
+            let CountRows { table, start, end, filter } = request;
+            let options =
+                ReadOptions { versions: VersionQuery::NEWEST, filter: filter.clone(), ..ReadOptions::default() };
+            let range = GetRange { table, direction: Direction::Forward, start, end, limit: Some(ROWS), options };
+            let mut keys = Keys::default();
+            let mut read = self.get_range(&range, &mut keys).await?;
+            let mut writes = Vec::with_capacity(keys.0.len());
+            for values in &keys.0 {
+                let mut key = KeyInput::new();
+                for (column, value) in read.schema.key().iter().zip(values) {
+                    key.push(&column.name, KeyPart::Value(value.as_value()));
+                }
+                writes.push(RowWrite {
+                    table,
+                    key,
+                    condition: Existence::Ignore,
+                    column_condition: filter.clone().map(Box::new),
+                    returns: ReturnContent::None,
+                    mutation: Mutation::Delete,
+                });
+            }
+            let now = self.clock();
+            let mut ready: Vec<PreparedRow<'_, '_>> = Vec::with_capacity(writes.len());
+            for write in &writes {
+                let prepared = check::row_write(write).and_then(|checked| self.prepare(write, checked, now));
+                ready.push((Some(table), prepared.map_err(|error| charge(write).failure(error))));
+            }
+            let begun = self.begin_each(None, &ready, None).await;
+            drop(ready);
+            drop(writes);
+            let (mut rows, mut failed) = (0, None);
+            for (at, done) in self.finish_each(begun, None).await.into_iter().enumerate() {
+                match done {
+                    Ok(written) => {
+                        rows += 1;
+                        read.consumed = read.consumed + written.consumed;
+                    }
+                    // It has changed meanwhile.
+                    Err(failure) if failure.error.code() == Code::ConditionCheckFail => {
+                        read.consumed = read.consumed + failure.consumed;
+                    }
+                    Err(failure) if failed.is_none() => failed = Some((at, failure)),
+                    Err(_) => {}
+                }
+            }
+            let next = match failed {
+                Some((_, failure)) if rows == 0 => return Err(failure),
+                Some((at, _)) => Some(keys.0.swap_remove(at)),
+                None => read.next,
+            };
+            Ok(RowCount { schema: read.schema, consumed: read.consumed, rows, next })
+        })
+    }
+}
