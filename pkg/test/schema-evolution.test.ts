@@ -108,7 +108,7 @@ test("what no table can be is refused where it is declared", () => {
     [() => define({ a: { key: ["b"], columns: { c: t.text } } } as never), /The table 'a' has no column 'b', which is in its key/],
     [() => define({ a: { key: ["b"], columns: { b: t.double } } } as never), /has the DOUBLE 'b' in its key/],
     [() => define({ a: { key: ["b"], columns: { b: t.text.optional } } } as never), /'b', which each row must have/],
-    [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.text.versions(3) }, indexes: { byC: ["c"] } } }), /keeps versions of 'c' and has indexes/],
+    [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.text.versions(3) }, indexes: { versions: ["c"] } } }), /an index 'versions', and a table of that name holds its versions/],
     [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.text }, indexes: { byC: ["c"] }, timeToLive: "1d" } }), /has a time to live and indexes/],
     [() => define({ a: { key: ["b"], columns: { b: t.text }, timeToLive: "1h" as never } }), /it must be seconds, or a text such as '30d'/],
     [() => define({ a: { key: ["b"], columns: { b: t.text, ...Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`c${n}`, t.text])) }, indexes: { byC: ["c0"] } } } as never), /has 33 columns in its indexes/],

@@ -31,11 +31,13 @@ export async function attach(layouts: readonly Layout[], { open, options, double
   const db = await open(plain);
   try {
     const context = new Context(db, double);
-    await Promise.all(layouts.map((layout) => prepare(context, layout)));
+    await Promise.all(layouts.flatMap(({ request, companion, versioned }) => [
+      prepare(context, request, companion === undefined ? undefined : [...versioned][0]), ...(companion === undefined ? [] : [prepare(context, companion)]),
+    ]));
     const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout))]));
     const typed = Object.freeze({
       ...tables, service: db, close: () => db.close(),
-      export: async (call: CallOptions = {}) => new Response(await db.exportInstance({ ...call, tables: layouts.map(({ request }) => request.tableName), azure: "leaveOut" })).blob(),
+      export: async (call: CallOptions = {}) => new Response(await db.exportInstance({ ...call, tables: layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]), azure: "leaveOut" })).blob(),
       import: (source: Blob, call: CallOptions = {}) => db.importInstance(source, { ...call, existing: "merge" }),
     });
     if (migrations !== undefined) await migrate(context, typed, migrations);
@@ -46,15 +48,14 @@ export async function attach(layouts: readonly Layout[], { open, options, double
   }
 }
 
-/** Makes a table, or changes the one that is there until it has what the schema says. */
-async function prepare(context: Context, layout: Layout): Promise<void> {
+/** Makes a table, or changes the one that is there until it has what the schema says. `beside`: a column whose versions are in a companion. */
+async function prepare(context: Context, request: CreateTableRequest, beside?: string): Promise<void> {
   const { db } = context;
-  const { request } = layout;
   for (let tries = 1; ; tries++) {
     const there = await described(context, request.tableName);
     try {
       if (there === undefined) await db.createTable(request);
-      else if (!await change(context, request, there)) return await untilBuilt(request.indexes!.map(({ indexName }) => indexName), () => context.db.describeTable(request.tableName), there);
+      else if (!await change(context, request, there, beside)) return await untilBuilt((request.indexes ?? []).map(({ indexName }) => indexName), () => context.db.describeTable(request.tableName), there);
     } catch (error) {
       // Another tab may have done the same: it is looked at again.
       if (tries === TRIES || !context.isFailure(error, "OTSObjectAlreadyExist", "OTSParameterInvalid", "OTSObjectNotExist")) throw error;
@@ -73,12 +74,14 @@ async function described(context: Context, tableName: string): Promise<TableDesc
 }
 
 /** Makes one change that the table needs; tells whether there was one. Throws where it cannot be changed. */
-async function change(context: Context, wanted: CreateTableRequest, there: TableDescription): Promise<boolean> {
+async function change(context: Context, wanted: CreateTableRequest, there: TableDescription, beside: string | undefined): Promise<boolean> {
   const { db } = context;
   const { tableName } = wanted;
   const differs = (what: string, hint = "Give the table another name, and copy its rows in a migration; or delete it."): Error => context.error("SchemaMismatch", `The table '${tableName}' is there, and ${what}.`, hint);
   if (there.indexOf !== null) throw differs(`it is an index of the table '${there.indexOf}'`);
   if (spelt(there.primaryKey) !== spelt(wanted.primaryKey)) throw differs(`its key is (${spelt(there.primaryKey)}), not (${spelt(wanted.primaryKey)})`);
+  // With an index it would lose them.
+  if (beside !== undefined && there.maxVersions > 1) throw differs(`it keeps versions of '${beside}' itself, which a table with indexes cannot`);
   const columns = (wanted.definedColumns ?? []).filter(({ name, type }) => {
     const found = there.definedColumns.find((one) => one.name === name);
     if (found !== undefined && found.type !== type) throw differs(`its column '${name}' is defined as ${found.type}, not ${type}`);

@@ -60,7 +60,7 @@ export class Column<T, S extends ValueType, P extends Presence = "required"> {
 
   /**
    * The newest so many values stay, for `versions` and `undo`: 2 or more. `put` replaces a row with its history; `update` and `upsert`
-   * add to it. A table with indexes keeps one version.
+   * add to it. Beside indexes the versions are in a table of their own, which each write of the column reaches in the same step.
    */
   versions(count: number): Column<T, S, P> {
     if (!Number.isSafeInteger(count) || count < 2) throw new TypeError(`The argument 'count' is ${shown(count)}; it must be an integer of at least 2.`);
@@ -74,7 +74,7 @@ export class Column<T, S extends ValueType, P extends Presence = "required"> {
   }
 
   private with<Q extends Presence>(changed: Settings<T> & { readonly presence: Q }): Column<T, S, Q> {
-    return new Column(this.stored, this.codec, { keeps: this.keeps, ...changed });
+    return new Column(this.stored, this.codec, { keeps: this.keeps, ...(this.initial !== undefined && { initial: this.initial }), ...changed });
   }
 }
 

@@ -14,8 +14,9 @@ const TAKEN = ["service", "close", "export", "import", "then"];
  * Declares tables: their columns, keys and indexes. The types of rows, keys, changes and filters follow from it. It does nothing by
  * itself: `open(name, { schema })` makes what is missing.
  *
- * A table has at most 4 columns in its key, 5 indexes and 32 columns in them. A table with indexes keeps one version and no time to
- * live. The tables of the store are called as here, and the indexes `table_index`.
+ * A table has at most 4 columns in its key, 5 indexes and 32 columns in them. A table with indexes has no time to
+ * live. The tables of the store are called as here, and the indexes `table_index`. The versions of a table with indexes are in a table
+ * `table_versions`.
  *
  * @throws TypeError for what no table can be, with the table and the column.
  * @example

@@ -27,6 +27,8 @@ export interface Order {
 /** The most attribute columns that a table may define, and an index may hold [T8]. */
 const MOST_DEFINED = 32;
 const DAY = 86_400;
+/** The largest offset of versions, in seconds [V6]. */
+const ANY_OFFSET = 9_223_372_036_854;
 const KEYS: ReadonlySet<string> = new Set<KeyType>(["STRING", "INTEGER", "BINARY"]);
 const SPEC = ["columns", "key", "indexes", "timeToLive", "changesFor"];
 
@@ -49,6 +51,10 @@ export class Layout {
   readonly auto: string | undefined;
   readonly indexes: ReadonlyMap<string, Order>;
   readonly request: CreateTableRequest;
+  /** The columns that keep versions. */
+  readonly versioned: ReadonlySet<string>;
+  /** The table of their versions, if the table itself cannot keep them because of its indexes; see history.ts. */
+  readonly companion: CreateTableRequest | undefined;
 
   constructor(readonly name: string, spec: TableSpec) {
     const unknown = Object.keys(spec).find((one) => !SPEC.includes(one));
@@ -68,7 +74,7 @@ export class Layout {
       const { key, columns } = "key" in given ? given : { key: given, columns: undefined };
       return { index, key: this.named(key, `its index '${index}'`), columns };
     });
-    if (specs.length > 0) this.checkIndexes(spec);
+    if (specs.length > 0 && spec.timeToLive !== undefined) throw this.wrong("has a time to live and indexes: delete old rows by an index of their time instead");
     const orders = new Map<string, Order>();
     const indexes = specs.map(({ index, key, columns }) => {
       const tableName = `${name}_${index}`;
@@ -81,10 +87,19 @@ export class Layout {
     const defined = new Set([...indexes.flatMap(({ primaryKey, columns }) => [...primaryKey, ...columns])].filter((column) => !this.base.needed.has(column)));
     if (defined.size > MOST_DEFINED) throw this.wrong(`has ${defined.size} columns in its indexes, and the store allows ${MOST_DEFINED}: name fewer, as in { key: [...], columns: [...] }`);
     const definedColumns: DefinedColumn[] = [...defined].map((column) => ({ name: column, type: this.byName.get(column)!.column.stored }));
+    this.versioned = new Set(this.attributes.filter(({ column }) => column.keeps > 1).map((field) => field.name));
+    const keeps = Math.max(1, ...this.attributes.map(({ column }) => column.keeps));
+    const isBeside = keeps > 1 && specs.length > 0;
+    if (isBeside && orders.has("versions")) throw this.wrong("has an index 'versions', and a table of that name holds its versions: give the index another name");
+    this.companion = isBeside ? {
+      tableName: `${name}_versions`, primaryKey: this.key.map(({ name: column, column: { stored } }) => ({ name: column, type: stored as KeyType })), maxVersions: keeps,
+      // A row that was there before begins with the version that it has.
+      maxVersionOffset: ANY_OFFSET, timeToLive: -1,
+    } : undefined;
     this.request = {
       tableName: name,
       primaryKey: this.key.map(({ name: column, column: { stored, presence } }) => ({ name: column, type: stored as KeyType, ...(presence === "auto" ? { autoIncrement: true, allowChosen: true } : {}) })),
-      maxVersions: Math.max(1, ...this.attributes.map(({ column }) => column.keeps)),
+      maxVersions: isBeside ? 1 : keeps,
       timeToLive: spec.timeToLive === undefined ? -1 : secondsOf(spec.timeToLive),
       definedColumns, indexes,
       ...(spec.changesFor === undefined ? {} : { stream: { enabled: true, expirationHours: spec.changesFor } }),
@@ -99,13 +114,6 @@ export class Layout {
       if (forKey && !KEYS.has(field.column.stored)) throw this.wrong(`has the ${field.column.stored} '${name}' in ${where}: a key has texts, integers, dates and bytes`);
       return field;
     });
-  }
-
-  /** The store keeps an index in step only where each column has one value that stays [T8]. */
-  private checkIndexes(spec: TableSpec): void {
-    const versioned = this.attributes.find(({ column }) => column.keeps > 1);
-    if (versioned !== undefined) throw this.wrong(`keeps versions of '${versioned.name}' and has indexes: keep '${versioned.name}' in a table of its own with the same key`);
-    if (spec.timeToLive !== undefined) throw this.wrong("has a time to live and indexes: delete old rows by an index of their time instead");
   }
 
   private wrong(what: string): TypeError {

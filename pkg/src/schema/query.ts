@@ -8,6 +8,7 @@ import type { ScanRequest } from "../types/rows.js";
 import { EMPTY, LiveRows } from "./live-rows.js";
 import { keyOfToken, tokenOf } from "./page-token.js";
 import { type KeyRange, rangeOf, reversed, wholeRange } from "./range.js";
+import { keyIn } from "./history.js";
 import type { RowCodec } from "./row-codec.js";
 import type { Field, Order } from "./layout.js";
 import type { LiveRowsOf, Page, PageOptions, Query } from "./types.js";
@@ -130,23 +131,29 @@ export class OrderedQuery {
   }
 
   async delete(options?: CallOptions): Promise<number> {
-    const { layout } = this.codec;
+    const { layout: { name: tableName, key, companion } } = this.codec;
     const { range: { isEmpty, start, end }, filter, limit } = this.asked;
+    const { signal } = options ?? {};
     if (isEmpty) return 0;
-    // The engine does it where the range is one of the table.
-    if (limit === undefined && this.order.tableName === layout.name) return (await this.db.deleteRange({ tableName: layout.name, start, end, filter, signal: options?.signal })).count;
+    // The engine does it where the range is one of the table. Versions go first: a row can be without them, and not they without it.
+    if (limit === undefined && this.order.tableName === tableName && (companion === undefined || filter === undefined)) {
+      if (companion !== undefined) await this.db.deleteRange({ tableName: companion.tableName, start, end, signal });
+      return (await this.db.deleteRange({ tableName, start, end, filter, signal })).count;
+    }
     let count = 0;
     let keys: PrimaryKey[] = [];
     const send = async (): Promise<void> => {
-      const results = await this.db.batchWriteRow(keys.map((primaryKey) => ({ tableName: layout.name, delete: { primaryKey } })), options);
-      keys = [];
-      for (const { ok, error } of results) {
-        if (!ok) throw error;
-        count += 1;
+      for (const from of companion === undefined ? [tableName] : [companion.tableName, tableName]) {
+        const results = await this.db.batchWriteRow(keys.map((primaryKey) => ({ tableName: from, delete: { primaryKey } })), options);
+        for (const { ok, error } of results) {
+          if (!ok) throw error;
+          if (from === tableName) count += 1;
+        }
       }
+      keys = [];
     };
     for await (const row of this.stored(options)) {
-      keys.push(Object.fromEntries(layout.key.map(({ name }) => [name, row.get(name) as PrimaryKey[string]])));
+      keys.push(keyIn(row, key));
       if (keys.length === BATCH) await send();
     }
     if (keys.length > 0) await send();

@@ -8,6 +8,7 @@ import type { Change } from "../types/streams.js";
 import type { Condition, PutRow } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
 import { AUTO_INCREMENT } from "../types/values.js";
+import { HistoryStore, type Store, TransactionStore } from "./history.js";
 import { LiveRows } from "./live-rows.js";
 import type { Field } from "./layout.js";
 import { OrderedQuery } from "./query.js";
@@ -16,15 +17,14 @@ import type { LiveRowsOf, VersionOf } from "./types.js";
 
 type AnyRow = Record<string, unknown>;
 
-/** The calls of the store that rows need: of a database, or of a transaction. */
-type Store = Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow">;
-
 const NEW: Condition = { rowExistence: "EXPECT_NOT_EXIST" };
 const THERE: Condition = { rowExistence: "EXPECT_EXIST" };
 /** Keys of one read, at most [R7]. */
 const KEYS = 100;
 /** Tries of a transaction that another one keeps out. With the waits below that is some seconds. */
 const TRIES = 12;
+/** Rows on their way where each has a companion. */
+const TOGETHER = 100;
 const BUSY = ["OTSRowOperationConflict", "OTSSessionNotExist"];
 
 /** Reads and writes of single rows. */
@@ -110,8 +110,13 @@ export class SchemaTable extends RowOperations {
   private readonly all: OrderedQuery;
   private readonly db: Database;
 
+  /** Where versions are in a companion. */
+  private readonly history: HistoryStore | undefined;
+
   constructor(codec: RowCodec) {
-    super(codec, codec.context.db);
+    const history = codec.layout.companion === undefined ? undefined : new HistoryStore(codec.context, codec.layout);
+    super(codec, history ?? codec.context.db);
+    this.history = history;
     this.db = codec.context.db;
     this.all = new OrderedQuery(codec, codec.layout.base);
     this.by = Object.fromEntries([...codec.layout.indexes].map(([name, order]) => [name, new OrderedQuery(codec, order)]));
@@ -188,6 +193,7 @@ export class SchemaTable extends RowOperations {
   }
 
   async putMany(rows: Iterable<unknown> | AsyncIterable<unknown>, options?: CallOptions): Promise<number> {
+    if (this.history !== undefined) return this.putEach(rows, options);
     const writer = this.db.writer(this.tableName, { signal: options?.signal });
     try {
       for await (const row of rows as AsyncIterable<unknown>) {
@@ -202,6 +208,29 @@ export class SchemaTable extends RowOperations {
     return (await writer.close()).rows;
   }
 
+  /** Puts rows with their companions, some at a time. */
+  private async putEach(rows: Iterable<unknown> | AsyncIterable<unknown>, options?: CallOptions): Promise<number> {
+    let count = 0;
+    let some: Promise<unknown>[] = [];
+    const settle = async (): Promise<void> => {
+      const settled = await Promise.allSettled(some);
+      some = [];
+      const failed = settled.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+      if (failed !== undefined) throw failed.reason;
+    };
+    try {
+      for await (const row of rows as AsyncIterable<unknown>) {
+        some.push(this.put(row, options));
+        count += 1;
+        if (some.length === TOGETHER) await settle();
+      }
+    } finally {
+      await Promise.allSettled(some);
+    }
+    await settle();
+    return count;
+  }
+
   async versions(key: unknown, column: string, options?: CallOptions): Promise<VersionOf<unknown>[]> {
     const field = this.versioned(column);
     const cells = await this.cells(key, field, field.column.keeps, options);
@@ -210,6 +239,10 @@ export class SchemaTable extends RowOperations {
 
   async undo(key: unknown, column: string, options?: CallOptions): Promise<unknown> {
     const field = this.versioned(column);
+    if (this.history !== undefined) {
+      const value = await this.history.undo(this.codec.key(key), field, options?.signal);
+      return value === undefined ? undefined : this.codec.decode(field, value);
+    }
     const [newest, before] = await this.cells(key, field, 2, options);
     if (newest === undefined || (before === undefined && field.column.presence === "required")) return undefined;
     await this.db.updateRow({ tableName: this.tableName, primaryKey: this.codec.key(key), deleteVersions: { [column]: [newest.version] }, condition: THERE, signal: options?.signal });
@@ -253,7 +286,8 @@ export class SchemaTable extends RowOperations {
   private async attempt<T>(transaction: Transaction, work: (rows: RowOperations) => Promise<T>): Promise<T> {
     let result: T;
     try {
-      result = await work(new RowOperations(this.codec, transaction));
+      const { codec } = this;
+      result = await work(new RowOperations(codec, this.history === undefined ? transaction : new TransactionStore(transaction, codec.context, codec.layout)));
     } catch (error) {
       await transaction.abort().catch(() => {});
       throw error;
@@ -263,6 +297,7 @@ export class SchemaTable extends RowOperations {
   }
 
   private async cells(key: unknown, { name }: Field, maxVersions: number, options?: CallOptions): Promise<readonly { readonly value: never; readonly version: number }[]> {
+    if (this.history !== undefined) return this.history.cells(this.codec.key(key), name, maxVersions, options?.signal) as Promise<never>;
     const { row } = await this.db.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), columnsToGet: [name], maxVersions, signal: options?.signal });
     return (row?.columns[name] ?? []) as readonly { readonly value: never; readonly version: number }[];
   }
