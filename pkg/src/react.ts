@@ -7,8 +7,9 @@
 import { useMemo, useSyncExternalStore } from "react";
 
 import type { Database } from "./types/database.js";
-import { NONE } from "./changes/lazy.js";
-import type { LiveQuery, LiveSnapshot, WatchRequest } from "./types/live.js";
+import { NONE, UNCOUNTED } from "./changes/lazy.js";
+import type { CountSnapshot, LiveCount, LiveQuery, LiveSnapshot, WatchRequest } from "./types/live.js";
+import type { CountRowsRequest } from "./types/rows.js";
 import type { LiveRowsOf, QuerySnapshot } from "./schema/types.js";
 
 /** Without a database nothing is read. */
@@ -129,4 +130,35 @@ export function useRow<R, K>(table: RowSource<R, K> | null | undefined, key: K):
   const { rows, error } = useSyncExternalStore<QuerySnapshot<R>>(subscribe, () => live?.getSnapshot() ?? NONE as QuerySnapshot<never>, () => NONE as QuerySnapshot<never>);
   if (error !== undefined) throw error;
   return rows?.[0];
+}
+
+/** A query or a table of a schema whose rows can be counted live. */
+export interface Countable {
+  /** The number of the rows, and again each time it changes. */
+  watchCount(): LiveCount;
+  /** What it asks for: two that ask the same are shown as one. */
+  toJSON(): unknown;
+  /** The open database that it belongs to. */
+  readonly owner: object;
+}
+
+/**
+ * The number of rows of a range, live, in the same way as {@link useRows}: `useCount(db, { tableName: "note" })`. `undefined` until
+ * they are counted; an error of the counting is thrown, for the error boundary above. Each change counts again: see {@link LiveCount}.
+ */
+export function useCount(db: Database | null | undefined, query: CountRowsRequest): number | undefined;
+/** The number of rows of a query or of a table of a schema: `useCount(db?.note.where({ kind: "task" }))`. */
+export function useCount(query: Countable | null | undefined): number | undefined;
+export function useCount(source: Database | Countable | null | undefined, query?: CountRowsRequest): number | undefined {
+  const isTyped = query === undefined && source !== undefined && source !== null;
+  const owner = isTyped ? (source as Countable).owner : source;
+  const key = keyOf(isTyped ? source : { ...query, signal: undefined });
+  const live = useMemo(() => {
+    if (source === undefined || source === null) return { subscribe: IDLE.subscribe, getSnapshot: () => UNCOUNTED };
+    const made = isTyped ? (source as Countable).watchCount() : (source as Database).watchCount(query!);
+    return { subscribe: (listener: () => void) => made.subscribe(listener), getSnapshot: () => made.getSnapshot() };
+  }, [owner, key]);
+  const { count, error } = useSyncExternalStore<CountSnapshot>(live.subscribe, live.getSnapshot, () => UNCOUNTED);
+  if (error !== undefined) throw error;
+  return count;
 }

@@ -292,9 +292,9 @@ await test(REACT.name, async () => {
     await page.evaluate(() => engine.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { mounts: -1 } }));
     await page.waitForFunction(() => document.querySelector("#seen").textContent.endsWith(", mounts -1"));
     for (const [id, title] of [[1, "a"], [2, "b"], [3, "c"]]) await page.evaluate(([id, title]) => notes.note.put({ id, title, at: new Date(id) }), [id, title]);
-    await page.waitForFunction(() => document.querySelector("#notes").textContent === "c b; first: a");
+    await page.waitForFunction(() => document.querySelector("#notes").textContent === "c b; first: a; 3");
     await page.evaluate(() => notes.note.update(1, { title: "d", at: new Date(9) }));
-    await page.waitForFunction(() => document.querySelector("#notes").textContent === "d c; first: d");
+    await page.waitForFunction(() => document.querySelector("#notes").textContent === "d c; first: d; 3");
     const more = (await memory()) - before;
     assert.ok(more < 4 << 20, `${more} bytes more after 16 edits`);
     console.log(`      ${mounts} mounts; the page's heap and the engine's memory grew by ${Math.round(more / 1024)} KiB in 16 edits`);

@@ -3,7 +3,7 @@
 // Typed tables, shown by the hooks: a query of an index, and a row.
 const NOTES = `
 import { open } from "tabstore";
-import { useDatabase, useRow, useRows } from "tabstore/react";
+import { useCount, useDatabase, useRow, useRows } from "tabstore/react";
 import { define, t } from "tabstore/schema";
 
 const schema = define({ note: { key: "id", columns: { id: t.integer, title: t.text, at: t.date }, indexes: { byAt: ["at"] } } });
@@ -13,9 +13,10 @@ export function Notes() {
   const db = useDatabase(ready);
   const { rows, error } = useRows(db?.note.by.byAt.reverse().limit(2));
   const first = useRow(db?.note, 1);
+  const count = useCount(db?.note);
   if (error !== undefined) trouble.push(String(error));
   globalThis.notes = db;
-  return <p id="notes">{(rows?.map(({ title }) => title).join(" ") ?? "none yet") + "; first: " + first?.title}</p>;
+  return <p id="notes">{(rows?.map(({ title }) => title).join(" ") ?? "none yet") + "; first: " + first?.title + "; " + count}</p>;
 }
 `;
 

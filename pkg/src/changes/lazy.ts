@@ -1,11 +1,14 @@
 /** Iterators, live queries and consumer groups whose code is loaded when they are used. */
 
 import type { ConsumerGroup } from "../types/consumer.js";
-import type { LiveQuery, LiveSnapshot } from "../types/live.js";
+import type { CountSnapshot, LiveSnapshot } from "../types/live.js";
 import { once } from "../client/code.js";
 
 /** What a live query shows before its first rows. */
 export const NONE: LiveSnapshot = /* @__PURE__ */ Object.freeze({ rows: undefined, changed: Object.freeze([]) as readonly [], error: undefined });
+
+/** What a live count shows before it has counted. */
+export const UNCOUNTED: CountSnapshot = /* @__PURE__ */ Object.freeze({ count: undefined, error: undefined });
 
 /** An iterator that is made by its first call of `next`. */
 export function lazyIterator<T>(make: () => Promise<AsyncIterableIterator<T>>): AsyncIterableIterator<T> {
@@ -33,10 +36,17 @@ export function lazyIterator<T>(make: () => Promise<AsyncIterableIterator<T>>): 
   };
 }
 
-/** A live query that is made when somebody reads it. */
-export function lazyLive(make: () => Promise<LiveQuery>): LiveQuery {
-  let live: LiveQuery | undefined;
-  let shown = NONE;
+/** What shows something live: rows, or their number. */
+interface Live<S, V> {
+  subscribe(listener: () => void): () => void;
+  getSnapshot(): S;
+  [Symbol.asyncIterator](): AsyncIterableIterator<V>;
+}
+
+/** A live query that is made when somebody reads it. Before that it shows `none`. */
+export function lazyLive<S extends { readonly error: unknown }, V>(make: () => Promise<Live<S, V>>, none: S): Live<S, V> {
+  let live: Live<S, V> | undefined;
+  let shown = none;
   const load = once(async () => (live = await make()));
   return {
     subscribe(listener) {
@@ -47,7 +57,7 @@ export function lazyLive(make: () => Promise<LiveQuery>): LiveQuery {
       load().then((live) => {
         if (!over) end = live.subscribe(listener);
       }, (error: unknown) => {
-        shown = { ...NONE, error };
+        shown = { ...none, error };
         if (!over) listener();
       });
       return () => {

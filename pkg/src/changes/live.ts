@@ -15,7 +15,7 @@ import { READ } from "../codec/request.js";
 import { type KeyUse, writeKey } from "../codec/value.js";
 import { invalid } from "../types/errors.js";
 import { NONE } from "./lazy.js";
-import type { LiveRows, LiveSnapshot, WatchRequest } from "../types/live.js";
+import type { LiveQuery, LiveRows, WatchRequest } from "../types/live.js";
 import { keyNames, ownRow } from "./own-row.js";
 import type { Row } from "../types/row.js";
 import { copyKey, type RangeSource, scan } from "../client/scan.js";
@@ -31,13 +31,13 @@ const TRIES = 4;
 const KEYS = 1000;
 
 /** A place in the order of changes. The engine understands it. */
-interface Place {
+export interface Place {
   readonly record: number;
   readonly seqno: number;
 }
 
 /** What the engine answers to a watcher. */
-interface Told {
+export interface Told {
   readonly place: Place;
   /** The changed keys. `null`: any row may have changed. */
   readonly keys: Uint8Array | null;
@@ -60,7 +60,7 @@ function compare(a: KeyValue | undefined, b: KeyValue | undefined): number {
 }
 
 /** The columns of a key that is an argument, if it is right. They are copied. */
-function copyOfKey<K extends RangeKey>(key: K | undefined, argument: string, use: KeyUse): K | undefined {
+export function copyOfKey<K extends RangeKey>(key: K | undefined, argument: string, use: KeyUse): K | undefined {
   if (key === undefined) return undefined;
   writeKey(new FrameWriter(), key, argument, use);
   // Bytes may be of another frame of the page.
@@ -85,7 +85,7 @@ function sameRow(a: Row, b: Row): boolean {
 }
 
 /** The rows that are watched, and how they are read. */
-class Watched {
+class Watched implements LiveSource<Row> {
   private readonly tableName: string;
   private readonly primaryKey: PrimaryKey | undefined;
   private readonly range: Pick<ScanRequest, "direction" | "start" | "end">;
@@ -235,23 +235,45 @@ class Watched {
   }
 }
 
+/** What a live query shows of a source. */
+export interface Shown<R> {
+  readonly rows: readonly R[] | undefined;
+  readonly changed: readonly PrimaryKey[];
+  readonly error: unknown;
+}
+
+/** The rows at one time, and what has changed. */
+interface Step<R> extends Omit<Shown<R>, "error"> {
+  readonly rows: readonly R[];
+}
+
+/** What is shown live: rows, or one number in their place. */
+export interface LiveSource<R> {
+  /** Tells which writes may have changed these rows, or `waits` for the next ones; without a place it tells where to begin. */
+  ask(place: Place | undefined, rows: readonly R[], call: CallOptions): Promise<Told>;
+  /** Reads all, and compares it with the rows before. */
+  readAll(old: readonly R[], call: CallOptions): Promise<Step<R>>;
+  /** Reads what these keys name, and puts it among the rows before. `place` is where the keys were told. */
+  readAgain(old: readonly R[], keys: Uint8Array, place: Place, call: CallOptions): Promise<Step<R>>;
+  /** Which of the keys are those of rows that came, changed or went. */
+  changes(before: readonly R[], after: readonly R[], keys: readonly PrimaryKey[]): PrimaryKey[];
+}
+
+/** Before anything is read. */
+const NOTHING = NONE as Shown<never>;
+
 /** The implementation of {@link LiveQuery}. */
-export class Live {
-  private readonly watched: Watched;
-  private readonly signal: AbortSignal | undefined;
+export class Live<R = Row> {
   private readonly listeners = new Set<() => void>();
-  private snapshot = NONE;
+  private snapshot: Shown<R> = NOTHING;
   /** Ends the reading; there is one while somebody listens. */
   private running: AbortController | undefined;
   /** Whether the snapshot was read since somebody listens. */
   private isFresh = false;
 
-  constructor(client: Client, source: RangeSource, request: WatchRequest) {
-    this.signal = signalOf(request);
-    this.watched = new Watched(client, source, request);
-  }
+  constructor(private readonly watched: LiveSource<R>, private readonly signal: AbortSignal | undefined) {}
 
-  getSnapshot(): LiveSnapshot {
+  getSnapshot(): Shown<R> {
     return this.snapshot;
   }
 
@@ -299,7 +321,7 @@ export class Live {
       let keys: Uint8Array | null = null;
       for (;;) {
         const { rows: old = [] } = this.snapshot;
-        const { rows, changed }: LiveRows = keys === null ? await watched.readAll(old, call) : await watched.readAgain(old, keys, place, call);
+        const { rows, changed } = keys === null ? await watched.readAll(old, call) : await watched.readAgain(old, keys, place, call);
         if (running.signal.aborted) throw abortReason(running.signal);
         const isFirst = this.snapshot.rows === undefined;
         const isNews = isFirst || changed.length > 0 || this.snapshot.error !== undefined;
@@ -324,8 +346,8 @@ export class Live {
     this.tell();
   }
 
-  [Symbol.asyncIterator](): AsyncIterableIterator<LiveRows> {
-    let seen = NONE;
+  [Symbol.asyncIterator](): AsyncIterableIterator<Step<R>> {
+    let seen: Shown<R> = NOTHING;
     let over = false;
     let wake: (() => void) | undefined;
     /** The keys of the changes since the rows that were given last. Of very many only some. */
@@ -341,7 +363,7 @@ export class Live {
       wake?.();
       return { done: true, value: undefined };
     };
-    const step = async (): Promise<IteratorResult<LiveRows, undefined>> => {
+    const step = async (): Promise<IteratorResult<Step<R>, undefined>> => {
       while (!over) {
         const { snapshot } = this;
         if (snapshot.error !== undefined && this.running === undefined) {
@@ -374,3 +396,6 @@ export class Live {
     };
   }
 }
+
+/** A live query of rows. */
+export const liveRows = (client: Client, source: RangeSource, request: WatchRequest): LiveQuery => new Live(new Watched(client, source, request), signalOf(request));

@@ -17,8 +17,8 @@ import type { Database, Transaction } from "../types/database.js";
 import type { DatabaseEvents } from "../types/events.js";
 import type { DamagedText, MissingRows, StorageInfo, VerifyOptions } from "../types/storage.js";
 import { copied } from "./copied.js";
-import { lazyGroup, lazyIterator, lazyLive } from "../changes/lazy.js";
-import type { LiveQuery, WatchRequest } from "../types/live.js";
+import { lazyGroup, lazyIterator, lazyLive, NONE, UNCOUNTED } from "../changes/lazy.js";
+import type { LiveCount, LiveQuery, WatchRequest } from "../types/live.js";
 import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "../types/writer.js";
 import type {
@@ -305,7 +305,12 @@ export class OpenDatabase implements Database {
 
   watch(request: WatchRequest): LiveQuery {
     const given = copied(request);
-    return lazyLive(async () => new (await loadCode(import("../changes/live.js"))).Live(this.client, this, given));
+    return lazyLive(async () => (await loadCode(import("../changes/live.js"))).liveRows(this.client, this, given), NONE);
+  }
+
+  watchCount(request: CountRowsRequest): LiveCount {
+    const given = copied(request);
+    return lazyLive(async () => (await loadCode(import("../changes/live-count.js"))).liveCount(this.client, this, given), UNCOUNTED);
   }
 
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
@@ -424,7 +429,7 @@ export class OpenDatabase implements Database {
   }
 }
 named(OpenDatabase, "Database");
-takeOneArgument(OpenDatabase.prototype, ["scan", "scanPages", "changes", "consumer", "watch", "verify"]);
+takeOneArgument(OpenDatabase.prototype, ["scan", "scanPages", "changes", "consumer", "watch", "watchCount", "verify"]);
 
 /** The part of a database that an import needs. */
 export type ImportTarget = Pick<Database, "describeTable" | "writer">;

@@ -12,7 +12,7 @@ import type { WasmModules } from "../types/rows.js";
 const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
   answers: () => [import("../tabs/follow.js")],
   files: () => [import("../host/origin-files.js")],
-  streams: () => [import("../changes/consumer/group.js"), import("../changes/live.js"), import("../changes/streams.js")],
+  streams: () => [import("../changes/consumer/group.js"), import("../changes/live.js"), import("../changes/live-count.js"), import("../changes/streams.js")],
   transactions: () => [import("../client/transaction.js")],
 };
 

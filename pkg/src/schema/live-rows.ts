@@ -1,6 +1,6 @@
 /** Live queries whose rows are objects of the schema. */
 
-import type { LiveQuery, LiveSnapshot } from "../types/live.js";
+import type { LiveCount, LiveQuery, LiveSnapshot } from "../types/live.js";
 import type { Row } from "../types/row.js";
 import type { LiveRowsOf, QueryRows, QuerySnapshot } from "./types.js";
 
@@ -15,6 +15,18 @@ export const EMPTY: LiveQuery = {
   },
   subscribe: () => () => {},
   getSnapshot: () => NOTHING,
+};
+
+const NO_ROWS = { count: 0, error: undefined };
+
+/** A live count of no rows. */
+export const ZERO: LiveCount = {
+  async *[Symbol.asyncIterator]() {
+    yield 0;
+    await new Promise(() => {});
+  },
+  subscribe: () => () => {},
+  getSnapshot: () => NO_ROWS,
 };
 
 /** A live query beneath, and the objects made of its rows: one that has not changed stays the same object. */

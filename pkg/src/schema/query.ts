@@ -3,9 +3,10 @@
 import { shown } from "../codec/kinds.js";
 import type { CallOptions, PrimaryKey } from "../types/data.js";
 import { col, type Filter } from "../types/filter.js";
+import type { LiveCount } from "../types/live.js";
 import type { Row } from "../types/row.js";
 import type { ScanRequest } from "../types/rows.js";
-import { EMPTY, LiveRows } from "./live-rows.js";
+import { EMPTY, LiveRows, ZERO } from "./live-rows.js";
 import { keyOfToken, tokenOf } from "./page-token.js";
 import { type KeyRange, rangeOf, reversed, wholeRange } from "./range.js";
 import { keyIn } from "./history.js";
@@ -162,6 +163,12 @@ export class OrderedQuery {
 
   watch(options?: CallOptions): LiveRowsOf<Record<string, unknown>> {
     return new LiveRows(this.asked.range.isEmpty ? EMPTY : this.db.watch(this.request(options)), (row) => this.codec.row(row, this.order));
+  }
+
+  watchCount(options?: CallOptions): LiveCount {
+    const { limit, filter, range: { isEmpty, start, end } } = this.asked;
+    if (limit !== undefined) throw this.codec.context.error("OTSParameterInvalid", "A live count has no limit.");
+    return isEmpty ? ZERO : this.db.watchCount({ tableName: this.order.tableName, start, end, filter, signal: options?.signal });
   }
 
   /** The rows as they are stored. */

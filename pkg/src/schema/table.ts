@@ -4,6 +4,7 @@ import { kindOf, shown } from "../codec/kinds.js";
 import type { CallOptions } from "../types/data.js";
 import type { Database, Transaction } from "../types/database.js";
 import type { ExportOptions } from "../types/export.js";
+import type { LiveCount } from "../types/live.js";
 import type { Change } from "../types/streams.js";
 import type { Condition, PutRow } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
@@ -177,6 +178,10 @@ export class SchemaTable extends RowOperations {
   watch(key?: unknown, options?: CallOptions): LiveRowsOf<AnyRow> {
     if (key === undefined) return this.all.watch(options);
     return new LiveRows(this.db.watch({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal }), (row) => this.codec.row(row));
+  }
+
+  watchCount(options?: CallOptions): LiveCount {
+    return this.all.watchCount(options);
   }
 
   async getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {

@@ -6,6 +6,7 @@ import type { Database } from "../types/database.js";
 import type { ExportOptions, ImportInstanceResult } from "../types/export.js";
 import type { Comparisons, Filter, FilterBuilder } from "../types/filter.js";
 import type { ImportOptions, ImportResult, ImportSource } from "../types/writer.js";
+import type { LiveCount } from "../types/live.js";
 import type { OpenOptions } from "../types/rows.js";
 
 /** The columns of a table, by their names. */
@@ -168,6 +169,8 @@ export interface Query<S extends TableSpec, R, Order extends readonly string[]> 
   delete(options?: CallOptions): Promise<number>;
   /** The rows, and again after each change. */
   watch(options?: CallOptions): LiveRowsOf<R>;
+  /** The number of its rows, and again each time it changes. Not with `limit`. It reads what `count` reads, after each change. */
+  watchCount(options?: CallOptions): LiveCount;
   /** What it asks for, so that two queries can be compared. */
   toJSON(): object;
   /** What all queries of one open database share: the same object. */

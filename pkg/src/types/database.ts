@@ -8,7 +8,7 @@
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer.js";
 import type { DatabaseEvents } from "./events.js";
 import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "./export.js";
-import type { LiveQuery, WatchRequest } from "./live.js";
+import type { LiveCount, LiveQuery, WatchRequest } from "./live.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./writer.js";
 import type {
@@ -476,6 +476,18 @@ export interface Database {
    * ```
    */
   watch(request: WatchRequest): LiveQuery;
+  /**
+   * The number of rows of a range, and again each time it changes; see {@link LiveCount}. No row comes to the page.
+   *
+   * @example
+   * ```ts
+   * for await (const count of db.watchCount({ tableName: "order" })) {
+   *   console.log(count);
+   *   break;
+   * }
+   * ```
+   */
+  watchCount(request: CountRowsRequest): LiveCount;
 
   /**
    * Searches all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some short texts

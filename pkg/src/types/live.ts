@@ -33,6 +33,27 @@ export interface LiveSnapshot {
   readonly error: unknown;
 }
 
+/** What a live count shows. The same object until something changes. */
+export interface CountSnapshot {
+  /** The number of rows; `undefined` until they were counted for the first time. */
+  readonly count: number | undefined;
+  /** Why it ended: nothing is counted any more until the next subscription. */
+  readonly error: unknown;
+}
+
+/**
+ * The number of rows of a range, live. It counts and waits while somebody iterates or is subscribed, and only then. Each commit that
+ * writes among the rows makes it count again, which costs what reading them costs. While it counts, it lets other commits pass.
+ */
+export interface LiveCount {
+  /** The number, and then again each time it has changed. Who is slow gets the latest one. Breaking off ends it. @throws What a count throws; the signal's reason. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<number>;
+  /** As {@link LiveQuery.subscribe}. */
+  subscribe(listener: () => void): () => void;
+  /** What there is now. */
+  getSnapshot(): CountSnapshot;
+}
+
 /**
  * A live query. It reads and waits while somebody iterates or is subscribed, and only then. Readers that come together share its
  * rows.

@@ -1,0 +1,69 @@
+/** The number of rows of a range, live: a live query whose only row is the number. Loaded on first use. */
+
+import type { Client } from "../client/client.js";
+import { checkArguments } from "../codec/check.js";
+import { copyFilter } from "../codec/filter.js";
+import { signalOf } from "../client/signals.js";
+import type { CallOptions } from "../types/data.js";
+import type { CountSnapshot, LiveCount } from "../types/live.js";
+import type { CountRowsRequest, CountRowsResult } from "../types/rows.js";
+import { copyOfKey, Live, type LiveSource, type Place, type Shown, type Told } from "./live.js";
+
+const COUNT = new Set(["tableName", "start", "end", "filter", "signal"]);
+
+/** What counts the rows. */
+export interface Counting {
+  count(request: CountRowsRequest): Promise<CountRowsResult>;
+}
+
+/** The number of rows, in the place of rows. */
+class Counted implements LiveSource<number> {
+  private readonly request: CountRowsRequest;
+
+  constructor(private readonly client: Client, private readonly source: Counting, request: CountRowsRequest) {
+    const { tableName, start, end, filter } = checkArguments<CountRowsRequest>(request, COUNT, "watchCount");
+    this.request = { tableName, start: copyOfKey(start, "start", "range"), end: copyOfKey(end, "end", "range"), filter: copyFilter(filter, "filter") as CountRowsRequest["filter"] };
+  }
+
+  ask(place: Place | undefined, _: readonly number[], call: CallOptions): Promise<Told> {
+    const { tableName, start, end } = this.request;
+    return this.client.admin<Told>("awaitChange", { tableName, start, end, backward: false, place, waits: true }, call);
+  }
+
+  async readAll(old: readonly number[], call: CallOptions): Promise<{ rows: number[]; changed: {}[] }> {
+    const { count } = await this.source.count({ ...this.request, ...call });
+    return { rows: [count], changed: old[0] === count ? [] : [{}] };
+  }
+
+  readAgain(old: readonly number[], _keys: Uint8Array, _place: Place, call: CallOptions): Promise<{ rows: number[]; changed: {}[] }> {
+    return this.readAll(old, call);
+  }
+
+  changes(before: readonly number[], after: readonly number[]): {}[] {
+    return before[0] === after[0] ? [] : [{}];
+  }
+}
+
+/** The implementation of {@link LiveCount}. */
+class RowsCount implements LiveCount {
+  private last: { readonly of: Shown<number>; readonly snapshot: CountSnapshot } | undefined;
+
+  constructor(private readonly live: Live<number>) {}
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<number, void, undefined> {
+    for await (const { rows: [count] } of this.live) yield count;
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.live.subscribe(listener);
+  }
+
+  getSnapshot(): CountSnapshot {
+    const of = this.live.getSnapshot();
+    if (this.last?.of !== of) this.last = { of, snapshot: { count: of.rows?.[0], error: of.error } };
+    return this.last.snapshot;
+  }
+}
+
+/** A live count of rows. */
+export const liveCount = (client: Client, source: Counting, request: CountRowsRequest): LiveCount => new RowsCount(new Live(new Counted(client, source, request), signalOf(request)));
