@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import { Client } from "../src/client/client.js";
 import { WriterError } from "../src/types/writer-error.js";
 import { BackOff } from "../src/client/retry.js";
-import { FakeEngine } from "./support/engine.js";
+import type { FakeEngine } from "./support/engine.js";
 import { answerAll, follower, row, sent, turn } from "./support/loading.js";
 
 /** Taken rows wait for others however long a test takes. */

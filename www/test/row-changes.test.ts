@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { type Database, double, open, type Row, TabStoreError } from "tabstore";
+import { type Database, double, open, type Row, type TabStoreError } from "tabstore";
 
 import { columnsOf, conditionOf, isAsRead, rowDifferences } from "../src/lib/row-changes.ts";
 

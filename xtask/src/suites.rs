@@ -227,6 +227,12 @@ fn checks(tier: Tier) -> Result<Outcome, Failure> {
         command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
         outcome += Outcome::of(what, watched(command, |_| true)?);
     }
+    tools::npm_packages("pkg")?;
+    let what = "Linting TypeScript and JavaScript";
+    say(what);
+    let biome = root().join("pkg/node_modules/.bin/biome");
+    let lint = command_in(&root(), &biome.to_string_lossy(), &["ci", "--error-on-warnings"]);
+    outcome += Outcome::of(what, watched(lint, |_| true)?);
     if tier == Tier::Full {
         say("Linting the native benchmarks");
         outcome += Outcome::of("lints of the native benchmarks", watched(native::lint(), |_| true)?);

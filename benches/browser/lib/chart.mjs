@@ -19,7 +19,7 @@ const LABELS = {
 };
 
 const nameOf = (name) => (name in TABS ? `TabStore, ${TABS[name]}` : name === "tabstore" ? "TabStore, in the worker" : ENGINES[name]);
-const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 /** A scale over whole powers of ten, and the groups on it. */
 function panel(unit, title, medians, series, left) {
@@ -35,9 +35,9 @@ function panel(unit, title, medians, series, left) {
   for (let power = low; power <= high; power++) {
     const at = y(10 ** power).toFixed(1);
     parts.push(`<line x1="${left}" x2="${left + width}" y1="${at}" y2="${at}" class="grid"/>`);
-    parts.push(`<text x="${left - 6}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${escape(`${(10 ** power).toLocaleString("en")} ${unit === "us" ? "µs" : unit}`)}</text>`);
+    parts.push(`<text x="${left - 6}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${escaped(`${(10 ** power).toLocaleString("en")} ${unit === "us" ? "µs" : unit}`)}</text>`);
   }
-  parts.push(`<text x="${left}" y="${TOP - 14}" class="title">${escape(title)}</text>`);
+  parts.push(`<text x="${left}" y="${TOP - 14}" class="title">${escaped(title)}</text>`);
   rows.forEach(({ workload, what }, index) => {
     const start = left + index * group + GAP / 2;
     const values = medians[workload];
@@ -49,11 +49,11 @@ function panel(unit, title, medians, series, left) {
       const x = start + shift + place * BAR;
       const top = Math.min(y(value), TOP + HEIGHT - 1);
       const label = `${nameOf(name)}, ${what}: ${figure(value)} ${unit === "us" ? "µs" : unit}`;
-      parts.push(`<rect x="${x + 0.5}" y="${top.toFixed(1)}" width="${BAR - 1}" height="${(TOP + HEIGHT - top).toFixed(1)}" fill="${COLOURS[name]}"><title>${escape(label)}</title></rect>`);
+      parts.push(`<rect x="${x + 0.5}" y="${top.toFixed(1)}" width="${BAR - 1}" height="${(TOP + HEIGHT - top).toFixed(1)}" fill="${COLOURS[name]}"><title>${escaped(label)}</title></rect>`);
       const strong = name === "tabstore" ? ' class="strong"' : ' class="value"';
       parts.push(`<text transform="translate(${x + BAR / 2 + 3.2} ${(top - 4).toFixed(1)}) rotate(-90)"${strong}>${figure(value)}</text>`);
     });
-    LABELS[workload].forEach((line, i) => parts.push(`<text x="${start + (group - GAP) / 2}" y="${TOP + HEIGHT + 18 + i * 14}" text-anchor="middle">${escape(line)}</text>`));
+    LABELS[workload].forEach((line, i) => parts.push(`<text x="${start + (group - GAP) / 2}" y="${TOP + HEIGHT + 18 + i * 14}" text-anchor="middle">${escaped(line)}</text>`));
   });
   parts.push(`<line x1="${left}" x2="${left + width}" y1="${TOP + HEIGHT}" y2="${TOP + HEIGHT}" class="base"/>`);
   return { svg: parts.join("\n"), width };
@@ -70,7 +70,7 @@ export function chart(record) {
   let x = LEFT;
   const legend = series.map((name) => {
     const text = nameOf(name);
-    const part = `<rect x="${x}" y="12" width="11" height="11" rx="2" fill="${COLOURS[name]}"/><text x="${x + 16}" y="22">${escape(text)}</text>`;
+    const part = `<rect x="${x}" y="12" width="11" height="11" rx="2" fill="${COLOURS[name]}"/><text x="${x + 16}" y="22">${escaped(text)}</text>`;
     x += 34 + text.length * 6.6;
     return part;
   });
@@ -83,7 +83,7 @@ text { fill: #24292f } .value { font-size: 9px; fill: #57606a } .note { font-siz
 ${legend.join("\n")}
 ${first.svg}
 ${second.svg}
-<text x="${LEFT}" y="${TOP + HEIGHT + 56}" class="note">${escape(`${rows.toLocaleString("en")} rows of 6 columns, headless Chromium ${machine.chromium}, one run, medians`)}</text>
+<text x="${LEFT}" y="${TOP + HEIGHT + 56}" class="note">${escaped(`${rows.toLocaleString("en")} rows of 6 columns, headless Chromium ${machine.chromium}, one run, medians`)}</text>
 </svg>
 `;
 }

@@ -12,11 +12,9 @@ export class Server {
   #files;
   #asked = new Set();
   #server;
-  #dist;
 
   constructor(files, { dist, wasm }) {
     this.#files = new Map(files);
-    this.#dist = dist;
     for (const name of readdirSync(dist)) {
       const file = name === "tabstore_bg.wasm" && wasm ? path.resolve(wasm) : path.join(dist, name);
       // Read once, so that a build that runs meanwhile cannot mix two states of it.

@@ -40,7 +40,7 @@ function timestampOf(ticks: bigint): string {
 }
 
 /** A stored value as an entity that is read has it. */
-function valueOf(value: Value): unknown {
+function propertyOf(value: Value): unknown {
   // An Int32, also where the database gives all integers as bigints.
   if (typeof value === "bigint") return Number(value);
   if (!isBytes(value)) return value;
@@ -65,7 +65,7 @@ function put(entity: Record<string, unknown>, name: string, value: Value): void 
     const timestamp = timestampOf(BigInt(value as number | bigint));
     Object.assign(entity, { timestamp, etag: `W/"datetime'${timestamp.replaceAll(":", "%3A")}'"` });
   } else if (!OWN.has(name)) {
-    setField(entity, name, valueOf(value));
+    setField(entity, name, propertyOf(value));
   }
 }
 

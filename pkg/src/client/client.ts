@@ -13,7 +13,7 @@ import { acknowledge } from "../codec/contract-requests.js";
 import { type DecodeContext, readError } from "../codec/parts.js";
 import type { Reader } from "../codec/reader.js";
 import { type Decode, eachResponse } from "../codec/response.js";
-import { invalid, local, TabStoreError, toError } from "../types/errors.js";
+import { invalid, local, type TabStoreError, toError } from "../types/errors.js";
 import type { EngineHost } from "../host/host.js";
 import { afterLeader, BackOff, FATAL, type Kept, Retries, type Sender } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";

@@ -38,7 +38,7 @@ export function inherit(options: EngineOptions, own: EngineOptions): EngineOptio
 }
 
 /** The value of an option by its path, as the engine was opened. */
-function valueOf(has: EngineOptions, path: string): unknown {
+function optionOf(has: EngineOptions, path: string): unknown {
   return has.given[path] ?? path.split(".").reduce<unknown>((value, name) => (value as Given | undefined)?.[name], has);
 }
 
@@ -52,7 +52,7 @@ export async function agree(instance: string, wanted: Given, has: EngineOptions,
     throw invalid(`The instance '${instance}' is open already, with salvage: true, so it is read-only.`, "Give salvage: true to read what is left of it, or close it first.");
   }
   for (const [option, value] of Object.entries(wanted)) {
-    const known = valueOf(has, option);
+    const known = optionOf(has, option);
     if (equal(value, known)) continue;
     const real = FIGURES[option]?.((await metrics()) as Metrics) ?? known;
     if (equal(value, real)) continue;

@@ -15,9 +15,7 @@ import type { WasmModules, WasmSource } from "../types/rows.js";
  *
  * @internal
  */
-export interface DefaultSource {
-  (): WasmSource | Promise<WasmSource>;
-}
+export type DefaultSource = () => WasmSource | Promise<WasmSource>
 
 const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "transactions", "loads", "files", "occasional"]);
 

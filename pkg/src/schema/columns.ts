@@ -79,7 +79,7 @@ export class Column<T, S extends ValueType, P extends Presence = "required"> {
 }
 
 /** Any column. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// biome-ignore lint/suspicious/noExplicitAny: a column of each type is one of these
 export type AnyColumn = Column<any, ValueType, Presence>;
 
 const column = <T, S extends ValueType>(stored: S, codec: Codec<T>): Column<T, S> => new Column(stored, codec, { presence: "required" });

@@ -13,7 +13,7 @@ import { HistoryStore, type Store, TransactionStore } from "./history.js";
 import { LiveRows } from "./live-rows.js";
 import type { Field } from "./layout.js";
 import { OrderedQuery } from "./query.js";
-import { RowCodec } from "./row-codec.js";
+import type { RowCodec } from "./row-codec.js";
 import type { LiveRowsOf, VersionOf } from "./types.js";
 
 type AnyRow = Record<string, unknown>;

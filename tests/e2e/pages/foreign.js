@@ -151,7 +151,7 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
     }
   };
 
-  let waiting = [];
+  const waiting = [];
   for (; figures.operations < operations; figures.operations++) {
     const [tableName, table] = [...tables][below(tables.size)];
     const dice = below(100);

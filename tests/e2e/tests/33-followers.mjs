@@ -186,7 +186,7 @@ test("R4, R5: a follower's steps over two tables are each done once and whole, w
     const step = (n) => db.atomic([
       { tableName: "t", put: { primaryKey: { k: "a", n }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
       { tableName: "sum", update: { primaryKey: { k: "all" }, increment: { steps: 1, of: n } } },
-    ]).then(() => void (steps += 1), (error) => void errors.push(String(error)));
+    ]).then(() => void (globalThis.steps += 1), (error) => void errors.push(String(error)));
     // Until this tab has led for a while.
     globalThis.all = (async () => {
       for (let [n, led] = [0, 0]; led < 20; n += 4) {

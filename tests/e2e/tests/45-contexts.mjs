@@ -101,7 +101,7 @@ test("contexts: a service worker that the browser ends while it leads and writes
   await page.evaluate(() => {
     globalThis.heard = -1;
     new BroadcastChannel("rows").onmessage = ({ data }) => {
-      heard = data;
+      globalThis.heard = data;
     };
   });
   await context.evaluate(() => {
