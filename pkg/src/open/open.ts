@@ -80,6 +80,13 @@ async function join(platform: Platform, engine: PageEngine, checked: Checked, si
   return new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false), platform);
 }
 
+/**
+ * Whether a worker of this page will keep the log in files, as far as the page can tell: see host/log-folder.ts. Then the module for
+ * files comes beside the core, and not after it.
+ */
+const keepsLogsInWorker = (): boolean =>
+  (typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT) && "FileSystemFileHandle" in globalThis && navigator.userAgent.includes("Chrome/");
+
 /** Starts an engine, once `free` says that this page no longer uses the instance. */
 function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, free: Promise<void>): PageEngine {
   const { worker, clock } = checked;
@@ -94,6 +101,7 @@ function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, f
     const events: EngineEvents = { ...reports, onWaiting, module: source };
     // Until its code is loaded, an engine holds nothing to release.
     const code = loadModule(wasm, platform.wasm);
+    if (worker && options.storage === "indexeddb" && keepsLogsInWorker()) source("files").catch(() => {});
     const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
     let opening: Opening | undefined;
     let running: Promise<RunningEngine>;

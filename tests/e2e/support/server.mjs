@@ -61,13 +61,13 @@ async function listenApart(server) {
 
 /**
  * Serves files, given by path, with `extra` headers; more can be put into `files`. `listen(path, take)` hands the JSON bodies of
- * posts to `path` to `take`. `asked` has the paths of all requests; those in `failing` are answered with 503.
+ * posts to `path` to `take`. `asked` has the paths of all requests; those in `failing` are answered with 503, those in `held` once their promise resolves.
  */
 export async function serve(given, extra = {}) {
   const files = new Map(given);
   const listeners = new Map();
-  const [asked, failing] = [[], new Set()];
-  const server = http.createServer((request, response) => {
+  const [asked, failing, held] = [[], new Set(), new Map()];
+  const server = http.createServer(async (request, response) => {
     const url = new URL(request.url, "http://x");
     if (request.method === "POST") {
       const parts = [];
@@ -99,6 +99,7 @@ export async function serve(given, extra = {}) {
     }
     // A sandboxed frame has an origin of its own.
     const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*", ...extra };
+    await held.get(name);
     response.writeHead(200, headers).end(before === "" ? body : before + String(body ?? ""));
   });
   await listenApart(server);
@@ -107,6 +108,7 @@ export async function serve(given, extra = {}) {
     files,
     asked,
     failing,
+    held,
     listen: (name, take) => listeners.set(name, take),
     stop() {
       server.closeAllConnections();

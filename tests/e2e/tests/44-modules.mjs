@@ -1,6 +1,8 @@
 // The code that is loaded on first use: by which calls, and what happens where it cannot be loaded.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { openPage, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
@@ -32,6 +34,34 @@ async function store(options) {
   const { count } = await db.count({ tableName: "t", filter: { column: "n", comparator: "GREATER_THAN", value: 0 } });
   return { rows, count, tables: await db.listTable() };
 }
+
+test("what a page downloads before its first row is what the README says, and the module for files comes beside the core", async (t) => {
+  const server = await servePackage(t);
+  const core = "/pkg/tabstore_bg.wasm";
+  const beside = "/pkg/tabstore_files.wasm";
+  // Who asks for the module only once the core is there waits for ever.
+  server.held.set(core, (async () => {
+    while (!server.asked.includes(beside)) await new Promise((resolve) => setTimeout(resolve, 5));
+  })());
+  const page = await openPage(t, await startBrowser(t), server);
+  await page.evaluate(async () => {
+    const db = await T.open("first");
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: 1 } });
+    await db.getRange({ tableName: "t", start: { id: T.INF_MIN } });
+  });
+  const files = [...new Set(server.asked)].filter((name) => name.startsWith("/pkg/"));
+  const sizes = (pack, of) => of.map((name) => pack(server.files.get(name))).reduce((sum, packed) => sum + packed.length, 0) / 1024;
+  const gzip = (of) => sizes((body) => gzipSync(body, { level: 9 }), of);
+  const readme = readFileSync(new URL("../../../pkg/README.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+  const [, count, all, brotli, first, rest] = /downloads (\d+) files before its first row, (\d+) KB gzip \((\d+) KB brotli\) of JavaScript and WebAssembly: the core of (\d+), and (\d+) for the log/.exec(readme).map(Number);
+  assert.deepEqual(files.length, count, files.join(" "));
+  const close = (measured, said, what) => assert.ok(Math.abs(measured - said) <= 2, `${what}: ${measured.toFixed(1)} KB, and the README says ${said}`);
+  close(gzip(files), all, "gzip");
+  close(sizes((body) => brotliCompressSync(body), files), brotli, "brotli");
+  close(gzip(files.filter((name) => name !== beside)), first, "the core");
+  close(gzip([beside]), rest, "the module for files");
+}, { needs: ["files"] });
 
 async function slow() {
   const valueTransferRule = { regex: "([0-9]+)", castType: "INTEGER" };
