@@ -32,7 +32,7 @@ cargo xtask COMMAND
   test full        everything: all engines, full products, repeats, more seeds, doctests, benches
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
-  conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
+  conformance      write docs/CONFORMANCE.md, docs/LIMITS.md and target/conformance.md
   size             print the size of the package, gzip and brotli; fails over its budget
   size --modules   print how many bytes of the wasm file's code each module has
   bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --kinds, ...); bench --help

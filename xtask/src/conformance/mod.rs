@@ -1,12 +1,12 @@
-//! `docs/CONFORMANCE.md`: the tests that show each statement; `docs/LIMITS.md`: every limit.
+//! `docs/CONFORMANCE.md`: where each statement is shown; `docs/LIMITS.md`: every limit; `target/conformance.md`: the tests.
 //!
-//! Both are generated from the sources, so they cannot claim more than the sources.
+//! They are generated from the sources, so they cannot claim more than the sources.
 
 mod gather;
 mod limits;
 mod statements;
 
-use crate::run::{Failure, root};
+use crate::run::{Failure, root, target};
 use gather::{Place, Test};
 use statements::{GROUPS, Statement};
 use std::fmt::Write as _;
@@ -29,7 +29,8 @@ type Page = (PathBuf, String);
 
 /// Writes the pages.
 pub fn write() -> Result<(), Failure> {
-    for (file, text) in pages()? {
+    let tests = target().join("conformance.md");
+    for (file, text) in pages()?.into_iter().chain([(tests, table(&gather::tests()?))]) {
         fs::create_dir_all(file.parent().unwrap_or(&file))?;
         fs::write(&file, text)?;
         println!("{}", file.display());
@@ -50,7 +51,7 @@ pub fn check() -> Result<(), Failure> {
 
 fn pages() -> Result<Vec<Page>, Failure> {
     let docs = root().join("docs");
-    Ok(vec![(docs.join("CONFORMANCE.md"), table(&gather::tests()?)), (docs.join("LIMITS.md"), limits::page()?)])
+    Ok(vec![(docs.join("CONFORMANCE.md"), summary(&gather::tests()?)), (docs.join("LIMITS.md"), limits::page()?)])
 }
 
 fn of<'t>(tests: &'t [Test], statement: &Statement, place: Place) -> Vec<&'t Test> {
@@ -75,13 +76,28 @@ fn lacking(tests: &[Test], without: &[(&str, Place)]) -> Vec<String> {
     wrong
 }
 
-fn table(tests: &[Test]) -> String {
+/// The statements, and where tests show them. It changes only with these, and not with each test.
+fn summary(tests: &[Test]) -> String {
     let mut page = String::from(
-        "# Which tests show what\n\n\
+        "# What is shown by tests\n\n\
          Made by `cargo xtask conformance` from the tests; do not edit. A test belongs to a statement when its name, its\n\
-         title or its doc comment carries the statement's id. `cargo xtask test checks` fails when this page is stale or\n\
-         a statement lacks a test.\n",
+         title or its doc comment carries the statement's id. The command writes the names of the tests to\n\
+         `target/conformance.md`. `cargo xtask test checks` fails when this page is stale or a statement lacks a test.\n",
     );
+    for (heading, statements) in GROUPS {
+        let _ = write!(page, "\n## {heading}\n\n| | statement | native | Chromium | Node |\n|---|---|---|---|---|\n");
+        for statement in statements {
+            let mark = |place| if of(tests, statement, place).is_empty() { "" } else { "yes" };
+            let Statement { id, says } = statement;
+            let (native, chromium, node) = (mark(Place::Native), mark(Place::Chromium), mark(Place::Node));
+            let _ = writeln!(page, "| {id} | {says} | {native} | {chromium} | {node} |");
+        }
+    }
+    page
+}
+
+fn table(tests: &[Test]) -> String {
+    let mut page = String::from("# Which tests show what\n");
     for (heading, statements) in GROUPS {
         let _ =
             write!(page, "\n## {heading}\n\n| | statement | native | Chromium | Node |\n|---|---|---:|---:|---:|\n");
