@@ -290,3 +290,17 @@ test("inspectImport proposes legal names and the narrowest types", async () => {
   assert.equal(legalName(""), "_");
   assert.equal(legalName("日本"), "_");
 });
+
+test("columns of `set` are in each row, of the key or not, in place of the source's, in each format, for rows and with map", async () => {
+  const key: KeyColumn[] = [{ name: "land", type: "STRING" }, { name: "id", type: "INTEGER" }];
+  const set = { land: "NO", kind: "city", big: 9007199254740993n };
+  const expected = [1n, 2n].map((id) => ({ land: { STRING: "NO" }, id: { INTEGER: id }, name: { STRING: `n${id}` }, kind: { STRING: "city" }, big: { INTEGER: 9007199254740993n } }));
+  const sorted = (rows: unknown[]): unknown[] => rows.map((row) => Object.fromEntries(Object.entries(row as object).sort()));
+  const check = async (source: ImportSource, options: ImportOptions): Promise<void> => assert.deepEqual(sorted(await run(source, { set, ...options }, key)), sorted(expected));
+  await check(new Blob(["id,name,kind\n1,n1,x\n2,n2,\n"]), { format: "csv", columns: { id: { type: "INTEGER" }, kind: { type: "BOOLEAN" } } });
+  await check(new Blob(['[{"id":1,"name":"n1","land":7},{"id":2,"name":"n2"}]']), { format: "json" });
+  await check(new Blob(['{"primaryKey":{"id":1},"attributes":{"name":"n1","kind":"old"}}\n{"primaryKey":{"id":2,"land":"SE"},"attributes":{"name":"n2"}}\n']), { format: "ndjson" });
+  await check([{ nr: 1 }, { nr: 2 }], { map: ({ nr }) => ({ id: nr, name: `n${nr as number}` }) });
+  await assert.rejects(run([{ id: 1 }], { set: new Map() as never }, key), /'set' is a Map/);
+  await assert.rejects(run([{ id: 1 }], { set: { land: "NO", bad: null } as never }, key), /bad/);
+});

@@ -167,6 +167,8 @@ test("R7: a transaction stores all writes at its end, none if it throws, and wai
   await db.reading.transaction("SEA", async (rows) => {
     await rows.put({ station: "SEA", at: at(1), celsius: 1 });
     await rows.put({ station: "SEA", at: at(2), celsius: (await rows.get({ station: "SEA", at: at(1) }))!.celsius + 1 });
+    const many = await rows.getMany([{ station: "SEA", at: at(2) }, { station: "SEA", at: at(3) }]);
+    assert.deepEqual(many.map((row) => row?.celsius), [2, undefined]);
   });
   assert.deepEqual((await db.reading.toArray()).map(({ celsius }) => celsius), [1, 2]);
   await assert.rejects(db.reading.transaction("SEA", async (rows) => {

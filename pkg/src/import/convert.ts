@@ -7,7 +7,7 @@ import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../types/writer.js";
 import type { KeyColumn, TableDescription } from "../types/tables.js";
-import type { InputCell, InputPrimaryKey, InputValue, ValueType } from "../types/rows.js";
+import type { Attributes, InputCell, InputPrimaryKey, InputValue, ValueType } from "../types/rows.js";
 import { AUTO_INCREMENT, Double } from "../types/values.js";
 import { printJson } from "./json.js";
 import { Names } from "./names.js";
@@ -269,13 +269,22 @@ export class Converter {
     return key === primaryKey && read === undefined ? row : { ...row, primaryKey: key, ...(read && { attributes: read }) };
   }
 
-  /** The row of a source record; `number` is its place, from 1. `csv`: an empty text is no value. */
-  row(given: SourceRow, number: number, csv: boolean): NewRow {
+  /** A row with these columns in place of its own. */
+  with(set: Readonly<Record<string, InputValue>> | undefined, row: NewRow): NewRow {
+    if (set === undefined) return row;
+    const key: Record<string, unknown> = { ...row.primaryKey };
+    const attributes: Record<string, unknown> = { ...row.attributes };
+    for (const name of Object.keys(set)) setField(this.keyTypes.has(name) ? key : attributes, name, set[name]);
+    return { primaryKey: key as InputPrimaryKey, attributes: attributes as Attributes };
+  }
+
+  /** The row of a source record; `number` is its place, from 1. `csv`: an empty text is no value. Columns of `set` may be missing. */
+  row(given: SourceRow, number: number, csv: boolean, set?: object): NewRow {
     const primaryKey: Record<string, never> = {};
     const attributes: Record<string, InputValue | readonly InputCell[]> = {};
     for (const source of Object.keys(given)) {
       const target = this.targets.get(source) ?? this.target(source, given);
-      if (target === false) continue;
+      if (target === false || (set !== undefined && Object.hasOwn(set, target.name))) continue;
       const value = given[source];
       if (target.key) {
         // An empty text is a legal key [T3].
@@ -287,7 +296,7 @@ export class Converter {
     }
     if (this.rowNumber !== undefined) setField(primaryKey, this.rowNumber, number as never);
     for (const [name, { autoIncrement }] of this.keyTypes) {
-      if (Object.hasOwn(primaryKey, name)) continue;
+      if (Object.hasOwn(primaryKey, name) || (set !== undefined && Object.hasOwn(set, name))) continue;
       if (autoIncrement) setField(primaryKey, name, AUTO_INCREMENT as never);
       else throw invalid(`No value is given for primary key name: ${name}.`);
     }

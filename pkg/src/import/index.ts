@@ -17,7 +17,7 @@ import { WriterError, type WriterFailure } from "../types/writer-error.js";
 
 export { inspectImport } from "./inspect.js";
 
-const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "map", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
+const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "map", "set", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
 const KEPT_FAILURES = 100;
 /** With those that the writer lost. */
 const KEPT_LOST = 1000;
@@ -100,6 +100,7 @@ class Import {
     const { onError = "stop", onDuplicate = "replace" } = options;
     if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
     if (!["replace", "stop", "skip"].includes(onDuplicate)) throw invalid(`The argument 'onDuplicate' is ${shown(onDuplicate)}; it must be one of replace, stop, skip.`);
+    if (options.set !== undefined) checkRecord(options.set, "set");
     if (options.map !== undefined && typeof options.map !== "function") throw invalid(`The argument 'map' is ${kindOf(options.map)}; it must be a function.`);
     this.onError = onError;
     this.onDuplicate = onDuplicate;
@@ -252,13 +253,13 @@ class Import {
   }
 
   private newRow(record: SourceRow, number: number): NewRow {
-    const { converter } = this;
+    const { converter, options: { set } } = this;
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const primaryKey = Object.hasOwn(record, "primaryKey") ? record.primaryKey : undefined;
     // A row in the shape of `writer.put` is taken as it is, unless columns are renamed.
-    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
+    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.with(set, converter.typed(record as unknown as NewRow));
     checkRecord(record, "row");
-    return converter.row(record, number, this.csv);
+    return converter.with(set, converter.row(record, number, this.csv, set));
   }
 
   /** The error of a row, with its place in the source. */

@@ -75,6 +75,10 @@ class RowOperations {
     }
   }
 
+  getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {
+    return Promise.all([...keys].map((key) => this.get(key, options)));
+  }
+
   protected get tableName(): string {
     return this.codec.layout.name;
   }
@@ -184,7 +188,7 @@ export class SchemaTable extends RowOperations {
     return this.all.watchCount(options);
   }
 
-  async getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {
+  override async getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {
     const primaryKeys = [...keys].map((key) => this.codec.key(key));
     const rows: (AnyRow | undefined)[] = [];
     for (let at = 0; at < primaryKeys.length; at += KEYS) {

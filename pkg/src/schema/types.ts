@@ -211,6 +211,8 @@ export interface Operations<S extends TableSpec> {
   increment(key: KeyOf<S>, column: CounterOf<S>, by?: number, options?: CallOptions): Promise<number>;
   /** A row by its key, or `undefined`. */
   get(key: KeyOf<S>, options?: CallOptions): Promise<RowOf<S> | undefined>;
+  /** Rows by their keys, in the order of the keys; `undefined` where there is none. */
+  getMany(keys: Iterable<KeyOf<S>>, options?: CallOptions): Promise<(RowOf<S> | undefined)[]>;
 }
 
 /** How an import makes rows of records. */
@@ -230,8 +232,6 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
   readonly Row: RowOf<S>;
   /** The indexes: rows in the order of other columns. */
   readonly by: { readonly [I in keyof S["indexes"] & string]: Query<S, IndexRowOf<S, S["indexes"][I]>, readonly [...IndexKey<S["indexes"][I]>, ...KeyOrder<S>]> };
-  /** Rows by their keys, in the order of the keys; `undefined` where there is none. */
-  getMany(keys: Iterable<KeyOf<S>>, options?: CallOptions): Promise<(RowOf<S> | undefined)[]>;
   /** Writes many rows, as fast as the store takes them; resolves when all are stored. Each row for itself. */
   putMany(rows: Iterable<NewRowOf<S>> | AsyncIterable<NewRowOf<S>>, options?: CallOptions): Promise<number>;
   /** Deletes all rows, or those of a range, in batches: `deleteAll()`. Gives their number. */

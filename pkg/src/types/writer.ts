@@ -2,7 +2,7 @@
 
 import type { TabStoreError } from "./errors.js";
 import type { WriterFailure } from "./writer-error.js";
-import type { Attributes, CallOptions, Consumed, InputPrimaryKey, ValueType } from "./data.js";
+import type { Attributes, CallOptions, Consumed, InputPrimaryKey, InputValue, ValueType } from "./data.js";
 import type { Condition } from "./rows.js";
 
 /** A row for {@link RowWriter.put} and {@link Database.importRows}. */
@@ -142,6 +142,11 @@ export interface ImportOptions extends CallOptions {
    * import, unless it is a {@link TabStoreError} of a wrong value, which `onError` decides.
    */
   readonly map?: ((record: Readonly<Record<string, unknown>>, row: number) => NewRow | Readonly<Record<string, unknown>> | undefined) | undefined;
+  /**
+   * Columns that each row gets, in place of those of the source, as in `{ country: "NO" }`: columns of the key, or attributes. Their values
+   * are stored as they are.
+   */
+  readonly set?: Readonly<Record<string, InputValue>> | undefined;
   /** The beginning of lines of a CSV file to skip, as in `"#"`; by default no line is skipped, but empty ones. */
   readonly comment?: string | undefined;
   /** Called after each stored batch, and at the end. */
