@@ -1,4 +1,4 @@
-// Builds dist/: `npm run build`, which `cargo xtask build` calls once the generated glue is in wasm/ and src/codec/contract*.ts
+// Builds dist/, with a source map beside each minified file: `npm run build`, which `cargo xtask build` calls once the generated glue is in wasm/ and src/codec/contract*.ts
 // are rendered.
 //
 //   dist/index.js        the default entry, with chunks that only some applications load
@@ -102,6 +102,7 @@ const entries = {
   ...common,
   entryPoints: { index: "src/index.ts", worker: "src/worker.ts", tabs: "src/tabs.ts" },
   outdir: "dist",
+  sourcemap: "external",
   splitting: true,
   chunkNames: "[name]-[hash]",
 };
@@ -118,8 +119,9 @@ async function shared() {
 const together = ({ modules, lazy }) => ({
   name: "together",
   setup({ onLoad }) {
-    const all = modules.map((file) => `import ${JSON.stringify(at(file))};`).join("\n");
-    onLoad({ filter: /\.ts$/ }, ({ path: file }) => (lazy.has(file) ? { contents: `${readFileSync(file, "utf8")}\n${all}\n`, loader: "ts" } : undefined));
+    // Source maps show these lines, so they name no folder of this machine.
+    const all = (from) => modules.map((file) => `import ${JSON.stringify(`./${path.relative(path.dirname(from), at(file))}`)};`).join("\n");
+    onLoad({ filter: /\.ts$/ }, ({ path: file }) => (lazy.has(file) ? { contents: `${readFileSync(file, "utf8")}\n${all(file)}\n`, loader: "ts" } : undefined));
   },
 });
 
@@ -151,17 +153,21 @@ await build({
 });
 
 // What a service worker keeps for the default entry.
-const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$/.test(name) && statSync(at(`dist/${name}`)).isFile());
+const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$|\.map$/.test(name) && statSync(at(`dist/${name}`)).isFile());
 writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
 
 // They work on the public interface, so they are the same beside each entry.
-await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", schema: "src/schema/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
+await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", schema: "src/schema/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist", sourcemap: "external" });
 
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {
   if (!name.endsWith(".js") || name === "node.js") continue;
-  const { code } = await minify(readFileSync(at(`dist/${name}`), "utf8"), { module: true, ecma: 2020, compress: { passes: 3 } });
+  // The inline entry has none: it would hold the WebAssembly once more.
+  const file = at(`dist/${name}.map`);
+  const sourceMap = existsSync(file) && { content: readFileSync(file, "utf8"), url: `${name}.map`, includeSources: true };
+  const { code, map } = await minify(readFileSync(at(`dist/${name}`), "utf8"), { module: true, ecma: 2020, compress: { passes: 3 }, sourceMap });
   writeFileSync(at(`dist/${name}`), `${code}\n`);
+  if (sourceMap) writeFileSync(file, map);
 }
 
 // The types that the entries reach: those of the public modules, and no others.

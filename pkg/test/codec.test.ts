@@ -170,7 +170,7 @@ test("responses of every operation are read", () => {
     .uv(3).u8(0).uv(1).u8(1).uv(2).u8(2).raw(errorPayload("OTSInvalidPK", "no", 400)).raw(page)
     .uv(0).raw(none));
   assert.equal(tables.length, 2);
-  assert.deepEqual(tables[0].map(({ ok, row: found, consumed }) => [ok, found?.get("a"), consumed]), [[true, null, { read: 1, write: 0 }], [true, "x", { read: 2, write: 0 }], [false, undefined, undefined]]);
+  assert.deepEqual(tables[0].map(({ ok, row: found, consumed }) => [ok, found && found.get("a"), consumed]), [[true, null, { read: 1, write: 0 }], [true, "x", { read: 2, write: 0 }], [false, undefined, undefined]]);
   assert.equal(tables[0][2].error?.code, "OTSInvalidPK");
   assert.equal(tables[0][2].error?.requestId, "c-1");
   assert.deepEqual(tables[1], []);
@@ -189,7 +189,7 @@ test("R2: rows that a batch gives back come in a page for every kind of key, one
   const second = ok(new Bytes().uv(1), 0).raw(encodePage([], [])).done();
   const seen: unknown[] = [];
   eachResponse(responses({ id: 1, payload: first }, { id: 2, payload: second }, { id: 3, payload: first }), (id, _ok, payload) => {
-    for (const { row } of batchWriteResult(payload, context, id)) seen.push([id, row?.primaryKey]);
+    for (const { row } of batchWriteResult(payload, context, id)) seen.push([id, row && row.primaryKey]);
   });
   const batch = (id: number): unknown[] => [[id, { id: 1 }], [id, null], [id, { id: 2 }], [id, { name: "x" }]];
   assert.deepEqual(seen, [...batch(1), [2, null], ...batch(3)]);

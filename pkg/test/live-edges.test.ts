@@ -297,7 +297,7 @@ test("wrong keys are refused as reads refuse them, by the name of the argument",
 
 test("two queries of useRows are one only if they ask for the same", { skip }, async () => {
   const { readFileSync } = await import("node:fs");
-  const text = readFileSync("dist/react.js", "utf8").replace(/import ?\{([^}]*)\} ?from ?"react";/, (_, names: string) => `const {${names.replace(/ as /g, ":")}} = globalThis.hooks;`);
+  const text = readFileSync("dist/react.js", "utf8").replace(/import ?\{([^}]*)\} ?from ?"react";/, (_, names: string) => `const {${names.replace(/ as /g, ":")}} = globalThis.hooks;`).replace(/^\/\/# source.*$/m, "");
   const asked: unknown[] = [];
   Object.assign(globalThis, { hooks: { useMemo: (_: unknown, needs: unknown[]) => (asked.push(needs[1]), { getSnapshot() {}, subscribe() {} }), useSyncExternalStore() {} } });
   const { useRows } = await import(`data:text/javascript,${encodeURIComponent(text)}`) as { useRows(db: object, query: object): void };
