@@ -13,8 +13,9 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { chromium } from "playwright-core";
 import { publint } from "publint";
 
-import { report } from "../report.mjs";
+import { report, tier } from "../report.mjs";
 import { APPS, WRONG_ENTRY } from "./apps.mjs";
+import { FRAMEWORKS } from "./frameworks.mjs";
 import { edits, REACT } from "./strict-mode.mjs";
 import { EXTRAS, EXTRAS_EXPECTED, MAIN, readmeExample } from "./programs.mjs";
 
@@ -303,6 +304,46 @@ await test(REACT.name, async () => {
     server.stop();
   }
 });
+
+// React has a test of its own above.
+for (const app of FRAMEWORKS.filter(({ folder }) => tier === "full" || folder === "tasks-vue")) {
+  await test(app.name, async () => {
+    const files = app.files();
+    const folder = install(app, tarball, files);
+    const server = await serve(app, folder);
+    const context = await browser.newContext();
+    try {
+      const [page, other] = [await context.newPage(), await context.newPage()];
+      const errors = [];
+      for (const one of [page, other]) one.on("pageerror", (error) => errors.push(String(error)));
+      await page.goto(server.address);
+      const shows = (where, heading, count, titles) =>
+        where.waitForFunction(
+          ([heading, count, titles]) =>
+            document.querySelector("h1")?.textContent === heading && document.querySelector("p").textContent === `${count} in all`
+            && [...document.querySelectorAll("li")].map(({ textContent }) => textContent).join() === titles,
+          [heading, count, titles], { timeout: 30_000 },
+        );
+      const add = async (where, title) => {
+        await where.getByLabel("Title").fill(title);
+        await where.getByRole("button", { name: "Add" }).click();
+      };
+      await shows(page, "Tasks", 0, "");
+      await add(page, "one");
+      await shows(page, "Tasks", 1, "one");
+      await other.goto(server.address);
+      await add(other, "two");
+      for (const one of [page, other]) await shows(one, "Tasks", 2, "two,one");
+      writeFileSync(path.join(folder, app.component), files[app.component].replace("Tasks", "My tasks"));
+      for (const one of [page, other]) await shows(one, "My tasks", 2, "two,one");
+      assert.equal(page.workers().length, 1, "an edit of the component starts no engine");
+      assert.deepEqual(errors, []);
+    } finally {
+      await context.close();
+      server.stop();
+    }
+  });
+}
 
 await browser.close();
 console.log(`${passed} passed, ${failed} failed`);
