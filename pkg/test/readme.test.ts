@@ -100,7 +100,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...of.get(example.file) ?? [], ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 33);
+  assert.equal(all.length, 39);
   assert.deepEqual(said("README.md", 2).map((line) => JSON.stringify(line)), [
     '[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]',
   ]);
@@ -111,6 +111,13 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
   assert.deepEqual(said("docs/timelines.md"), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   const [[, , found, newest]] = of.get("docs/typed-tables.md") as [[unknown, unknown, { title: string }[], { next: null }]];
   assert.deepEqual([found.map(({ title }) => title), newest.next], [["Ship it"], null]);
+  const tutorial = (name: string): unknown[] => said(`docs/tutorials/${name}.md`).map((line) => (Array.isArray(line) && line.length === 1 ? line[0] : line));
+  assert.deepEqual(tutorial("store-and-page").slice(1), [["Kim", "Dracula"], ["Middlemarch", "Persuasion"], ["Emma"], 2, "Persuasion", ["Eliot"], ["Emma"]]);
+  assert.deepEqual(tutorial("history-and-undo").slice(3), ["two", "two", ["one", "two", "one"]]);
+  assert.deepEqual(tutorial("live-list").at(-1), ["Ship it (done)"]);
+  assert.deepEqual(tutorial("offline").map((line) => JSON.parse(String(line)).type), ["PUT", "UPDATE"]);
+  assert.deepEqual(tutorial("from-dexie"), [["Ship it soon", undefined], 3, [1], [2, 3], [[4, 3], [2, 1]], 1, [20, 10], ["From Dexie"]]);
+  assert.deepEqual(tutorial("to-the-cloud")[0], [2, 325]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);
   await db.close();

@@ -16,7 +16,8 @@ export interface Example {
 }
 
 /** The files with examples, seen from the folder of the package. */
-const READMES = ["../README.md", "README.md", ...readdirSync("docs").sort().map((name) => `docs/${name}`), "../CHANGELOG.md"];
+const GUIDE = readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
+const READMES = ["../README.md", "README.md", ...GUIDE.map((name) => `docs/${name}`), "../CHANGELOG.md"];
 /** Languages of blocks other than TypeScript. Any other but js and ts is a mistake: such a block would go unchecked. */
 const OTHER = new Set(["sh", "text"]);
 
@@ -46,9 +47,22 @@ export function examplesOf(file: string, text: string): Example[] {
   return found;
 }
 
-/** The examples of the READMEs. */
+/** The blocks of a tutorial as one example, because each goes on where the one before it ended. Lines keep their numbers. */
+function joined(blocks: readonly Example[]): Example[] {
+  const lines: string[] = [];
+  for (const { line, code } of blocks) {
+    while (lines.length < line - blocks[0].line) lines.push("");
+    lines.push(...code.split("\n"));
+  }
+  return blocks.slice(0, 1).map((first) => ({ ...first, code: lines.join("\n") }));
+}
+
+/** The examples of the READMEs and of the guide. */
 export function readmeExamples(): Example[] {
-  return READMES.flatMap((file) => examplesOf(file, readFileSync(file, "utf8")));
+  return READMES.flatMap((file) => {
+    const blocks = examplesOf(file, readFileSync(file, "utf8"));
+    return file.startsWith("docs/tutorials/") ? joined(blocks) : blocks;
+  });
 }
 
 /** The examples of the doc comments. */
