@@ -1,7 +1,7 @@
 /** The examples of the READMEs, of the guide and of the doc comments, word for word, on the real engine. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -13,7 +13,7 @@ import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../s
 import type { Database, OpenOptions } from "../src/index.js";
 import * as schema from "../src/schema/index.js";
 import { timelines } from "../src/timeline/index.js";
-import { commentExamples, type Example, readmeExamples } from "./support/examples.js";
+import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
 
 type Run = (scope: Record<string, unknown>) => Promise<void>;
@@ -121,6 +121,12 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);
   await db.close();
+});
+
+test("the example of the site's first page is one of the package's README", () => {
+  const read = (file: string): string[] => examplesOf(file, readFileSync(file, "utf8")).map(({ code }) => code);
+  const [example, ...others] = read("../site/index.md");
+  assert.ok(read("README.md").includes(example) && others.length === 0);
 });
 
 test("W3: the examples of the doc comments run", { skip }, async () => {

@@ -1,0 +1,7 @@
+/** VitePress's own look, without fonts to download. */
+
+import DefaultTheme from "vitepress/theme-without-fonts";
+
+import "./style.css";
+
+export default DefaultTheme;
