@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod serve;
 mod short_names;
+mod site;
 mod size;
 mod suites;
 mod tools;
@@ -32,6 +33,7 @@ cargo xtask COMMAND
   test full        everything: all engines, full products, repeats, more seeds, doctests, benches
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
+  site             build the documentation (target/site), for the folder of a server that SITE_BASE names, as /docs/
   conformance      write docs/CONFORMANCE.md, docs/LIMITS.md and target/conformance.md
   size             print the size of the package, gzip and brotli; fails over its budget
   size --modules   print how many bytes of the wasm file's code each module has
@@ -119,6 +121,7 @@ fn execute(request: Request) -> Result<(), Failure> {
             build::package(build::Profile::Release)?;
             if request.modules { modules::print() } else { size::check() }
         }
+        "site" => site::build(),
         "conformance" => conformance::write(),
         "bench" => build::bench(&request.rest),
         "soak" => build::bench(&[&["--soak".to_owned()], &request.rest[..]].concat()),
