@@ -6,6 +6,7 @@ use crate::conformance;
 use crate::native;
 use crate::report::{self, Event, Outcome, Test};
 use crate::run::{Failure, command, command_in, output, root, say, target, watched};
+use crate::site;
 use crate::size;
 use crate::tools;
 use std::fs;
@@ -236,6 +237,8 @@ fn checks(tier: Tier) -> Result<Outcome, Failure> {
     if tier == Tier::Full {
         say("Linting the native benchmarks");
         outcome += Outcome::of("lints of the native benchmarks", watched(native::lint(), |_| true)?);
+        // A link to nothing fails it.
+        outcome += check("the site can be built", site::build());
     }
     say("Checking that every statement has its tests");
     outcome += check("every statement has its tests", conformance::check());
