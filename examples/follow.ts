@@ -51,7 +51,7 @@ export async function* batches(changes: AsyncIterableIterator<Change>, most: num
     return next;
   };
   try {
-    for (let next = ask();;) {
+    for (let next = ask(); ; ) {
       const first = await next;
       if (first.done) return;
       const batch = [first.value];
@@ -75,7 +75,7 @@ export const hasExpired = (error: unknown): boolean => (error as { code?: unknow
 
 /** All rows of a table, then those that change, until `signal` or a `break` ends it. The table needs a stream. */
 export async function* follow(db: Database, tableName: string, from?: Place, signal?: AbortSignal): AsyncGenerator<Step, void> {
-  for (let begins = from;; begins = undefined) {
+  for (let begins = from; ; begins = undefined) {
     try {
       let anew = begins === undefined || begins.token === OLDEST;
       // The end of the stream comes first: what changes while the table is read is read again.

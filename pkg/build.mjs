@@ -109,9 +109,13 @@ const entries = {
 
 /** What a page loads at once and other files need too. A bundler makes a chunk for each set of files that need it. */
 async function shared() {
-  const { metafile: { outputs } } = await build({ ...entries, plugins: [glue], metafile: true, write: false });
+  const {
+    metafile: { outputs },
+  } = await build({ ...entries, plugins: [glue], metafile: true, write: false });
   const files = outputs["dist/index.js"].imports.filter(({ kind }) => kind === "import-statement").map(({ path: file }) => file);
-  const lazy = Object.values(outputs).map(({ entryPoint }) => entryPoint).filter((file) => file !== undefined && !/^src\/(index|tabs)\.ts$/.test(file));
+  const lazy = Object.values(outputs)
+    .map(({ entryPoint }) => entryPoint)
+    .filter((file) => file !== undefined && !/^src\/(index|tabs)\.ts$/.test(file));
   return { modules: files.flatMap((file) => Object.keys(outputs[file].inputs)), lazy: new Set(lazy.map((file) => at(file))) };
 }
 
@@ -134,7 +138,8 @@ await build({
   entryPoints: { inline: "src/index.ts" },
   outdir: "dist",
   plugins: [
-    glue, platform("inline"),
+    glue,
+    platform("inline"),
     virtual({
       "virtual:worker": `export default ${JSON.stringify(worker.outputFiles[0].text)};`,
       "virtual:wasm": `export default "${zipped(wasm)}";\n${MODULES.map((name) => `export const ${name} = "${isSplit ? zipped(at(`wasm/tabstore_${name}.wasm`)) : ""}";\n`).join("")}`,
@@ -157,7 +162,13 @@ const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$|\.m
 writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
 
 // They work on the public interface, so they are the same beside each entry.
-await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", schema: "src/schema/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist", sourcemap: "external" });
+await build({
+  ...common,
+  entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", schema: "src/schema/index.ts", react: "src/react.ts" },
+  external: ["react"],
+  outdir: "dist",
+  sourcemap: "external",
+});
 
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {

@@ -21,9 +21,13 @@ const LONGEST = tier === "full" ? 3_600_000 : 600_000;
 
 /** The arguments of Node for its test runner: files side by side, told to people and to the report. */
 export const RUNNER = [
-  "--test", `--test-timeout=${LONGEST}`, `--test-concurrency=${availableParallelism() + 1}`,
-  "--test-reporter=spec", "--test-reporter-destination=stdout",
-  `--test-reporter=${fileURLToPath(import.meta.url)}`, "--test-reporter-destination=stdout",
+  "--test",
+  `--test-timeout=${LONGEST}`,
+  `--test-concurrency=${availableParallelism() + 1}`,
+  "--test-reporter=spec",
+  "--test-reporter-destination=stdout",
+  `--test-reporter=${fileURLToPath(import.meta.url)}`,
+  "--test-reporter-destination=stdout",
 ];
 
 const EVENTS = { "test:pass": "ok", "test:fail": "failed" };
@@ -37,7 +41,12 @@ export default async function* reporter(source) {
     if (!(type in EVENTS)) continue;
     const { details, skip, todo } = data;
     const isGroup = details.type === "suite" || details.error?.failureType === "subtestsFailed";
-    if (!isGroup) report({ name: [...names.slice(0, data.nesting), data.name].join(" > "), event: skip !== undefined || todo !== undefined ? "ignored" : EVENTS[type], exec_time: details.duration_ms / 1000 });
+    if (!isGroup)
+      report({
+        name: [...names.slice(0, data.nesting), data.name].join(" > "),
+        event: skip !== undefined || todo !== undefined ? "ignored" : EVENTS[type],
+        exec_time: details.duration_ms / 1000,
+      });
   }
   yield "";
 }

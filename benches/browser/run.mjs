@@ -55,8 +55,29 @@ function options() {
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
     options: {
-      rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, "hand-overs": string, seed: string, dist: string, wasm: string, out: string,
-      "sqlite-idb": flag, profile: flag, publish: flag, cold: flag, growth: flag, kinds: flag, million: flag, soak: flag, chat: flag, live: flag, "no-judge": flag, help: flag,
+      rows: string,
+      rounds: string,
+      only: string,
+      steps: string,
+      sizes: string,
+      minutes: string,
+      "hand-overs": string,
+      seed: string,
+      dist: string,
+      wasm: string,
+      out: string,
+      "sqlite-idb": flag,
+      profile: flag,
+      publish: flag,
+      cold: flag,
+      growth: flag,
+      kinds: flag,
+      million: flag,
+      soak: flag,
+      chat: flag,
+      live: flag,
+      "no-judge": flag,
+      help: flag,
     },
   });
   if (values.help) {

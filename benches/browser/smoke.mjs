@@ -10,13 +10,28 @@ import { report } from "../../tests/report.mjs";
 
 const run = fileURLToPath(new URL("run.mjs", import.meta.url));
 const RUNS = [
-  { name: "the comparison", words: ["--rows", "200", "--rounds", "1", "--only", "tabstore,idb,page,follower", "--hand-overs", "1"], shows: /range scan[^\n]*\n[^]*package, gzip[^]*two followers at once[^]*is frozen +1 /, leaves: ["table.md", "chart.svg"] },
-  { name: "cold reads", words: ["--cold", "--rows", "300", "--rounds", "1", "--only", "tabstore,sqlite"], shows: /100 keys a call[^]*each flushed/, leaves: ["cold.md"] },
+  {
+    name: "the comparison",
+    words: ["--rows", "200", "--rounds", "1", "--only", "tabstore,idb,page,follower", "--hand-overs", "1"],
+    shows: /range scan[^\n]*\n[^]*package, gzip[^]*two followers at once[^]*is frozen +1 /,
+    leaves: ["table.md", "chart.svg"],
+  },
+  {
+    name: "cold reads",
+    words: ["--cold", "--rows", "300", "--rounds", "1", "--only", "tabstore,sqlite"],
+    shows: /100 keys a call[^]*each flushed/,
+    leaves: ["cold.md"],
+  },
   { name: "growth", words: ["--growth", "--sizes", "300"], shows: /bytes on disk, per row/, leaves: ["growth.md"] },
   { name: "a million rows, 400 of them", words: ["--million", "--rows", "400"], shows: /Everything read was what was written/, leaves: ["million.md"] },
   { name: "both kinds of instance", words: ["--kinds", "--rows", "300"], shows: /stored bytes \(segments\)/, leaves: ["kinds.md"] },
   { name: "the chat", words: ["--chat", "--rows", "400", "--rounds", "1"], shows: /20 messages back[^]*catch up/, leaves: ["chat.md"] },
-  { name: "live queries", words: ["--live", "--rows", "2000", "--rounds", "1"], shows: /notified after[^]*each put in one[^]*with a stream/, leaves: ["live.md"] },
+  {
+    name: "live queries",
+    words: ["--live", "--rows", "2000", "--rounds", "1"],
+    shows: /notified after[^]*each put in one[^]*with a stream/,
+    leaves: ["live.md"],
+  },
   { name: "the soak", words: ["--soak", "--minutes", "0.03"], shows: /rows were compared/, leaves: ["soak.md"] },
 ];
 
@@ -27,7 +42,9 @@ let failed = 0;
 async function one({ name, words, shows, leaves }) {
   const started = Date.now();
   const { error, text } = await new Promise((resolve) => {
-    execFile(process.execPath, [run, ...words, "--no-judge", "--out", out], { timeout: 180_000 }, (problem, stdout, stderr) => resolve({ error: problem, text: `${stdout}\n${stderr}` }));
+    execFile(process.execPath, [run, ...words, "--no-judge", "--out", out], { timeout: 180_000 }, (problem, stdout, stderr) =>
+      resolve({ error: problem, text: `${stdout}\n${stderr}` }),
+    );
   });
   const good = error === null && shows.test(text) && leaves.every((file) => existsSync(path.join(out, file)));
   if (good) passed += 1;

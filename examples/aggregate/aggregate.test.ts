@@ -37,7 +37,13 @@ async function stored(db: Database): Promise<Totals> {
 test("ST4: an aggregate that is stopped and goes on at random equals a fresh count", async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const db = await open(seed % 2 === 0 ? 300 : 0);
-    await restarted(db, seed, {}, (signal) => aggregate(db, QUESTION, KEPT, signal), async () => isDeepStrictEqual(await stored(db), await counted(db)));
+    await restarted(
+      db,
+      seed,
+      {},
+      (signal) => aggregate(db, QUESTION, KEPT, signal),
+      async () => isDeepStrictEqual(await stored(db), await counted(db)),
+    );
     assert.deepEqual(await stored(db), await counted(db), `seed ${seed}`);
     assert.ok((await stored(db)).has("red"));
     await db.close();

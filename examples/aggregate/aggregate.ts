@@ -83,7 +83,7 @@ export async function countAll(db: Database, question: Question, signal?: AbortS
  */
 export async function* aggregate(db: Database, question: Question, kept: Kept, signal?: AbortSignal): AsyncGenerator<Totals, void> {
   const { tableName } = question;
-  for (let from = await load(db, kept);; from = undefined) {
+  for (let from = await load(db, kept); ; from = undefined) {
     try {
       const { totals, token } = from ?? (await countAll(db, question, signal));
       if (from === undefined) await store(db, kept, { totals, token });

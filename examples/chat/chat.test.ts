@@ -24,7 +24,8 @@ function follow(db: Database, query: WatchRequest): { rows: () => readonly Row[]
 async function says(db: Database, user: string, wanted: Record<string, number>): Promise<void> {
   const [memberships, inbox] = [follow(db, Chat.memberships(user)), follow(db, Chat.inbox(user))];
   const unread = () => Object.fromEntries(summaries(user, memberships.rows(), inbox.rows()).map((one) => [one.room, one.unread]));
-  for (const end = performance.now() + 5000; performance.now() < end && JSON.stringify(unread()) !== JSON.stringify(wanted);) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const end = performance.now() + 5000; performance.now() < end && JSON.stringify(unread()) !== JSON.stringify(wanted); )
+    await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual(unread(), wanted);
   for (const { end } of [memberships, inbox]) end();
 }
@@ -101,11 +102,11 @@ test("L2, L3: a history is read in both directions, from its end or from a messa
   while (start.hasNewer) await start.newer();
   assert.deepEqual(textsOf(start), [...whole, "ann: new"]);
   // What arrives at the shown end is lacking until it is read; in the middle nothing lacks, because newer pages are to come.
-  const { message } = await chat.inboxOf("ann").getLatestTimelineEntry() ?? {};
+  const { message } = (await chat.inboxOf("ann").getLatestTimelineEntry()) ?? {};
   assert.ok(message !== undefined);
   assert.deepEqual([start.lacks(message.id), start.lacks(undefined)], [false, false]);
   await chat.send("ann", "long", "newest");
-  const { message: arrived } = await chat.inboxOf("ann").getLatestTimelineEntry() ?? {};
+  const { message: arrived } = (await chat.inboxOf("ann").getLatestTimelineEntry()) ?? {};
   assert.equal(start.lacks(arrived?.id), true);
   await start.newer();
   assert.deepEqual([start.lacks(arrived?.id), textsOf(start).at(-1)], [false, "ann: newest"]);
@@ -135,5 +136,8 @@ test("L3: who joins late reads all that was said before, and hears what is said 
   // To join again changes nothing.
   await chat.join("eve", "lunch");
   await says(db, "eve", { lunch: 1 });
-  assert.deepEqual((await db.getRange(Chat.membersOf("lunch"))).rows.map(({ primaryKey }) => primaryKey.user), ["ann", "bob", "eve"]);
+  assert.deepEqual(
+    (await db.getRange(Chat.membersOf("lunch"))).rows.map(({ primaryKey }) => primaryKey.user),
+    ["ann", "bob", "eve"],
+  );
 });

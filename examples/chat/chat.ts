@@ -12,13 +12,26 @@ import { col, type Database, INF_MAX, INF_MIN, type Row, TabStoreError, type Wat
 import { type SequenceId, type TimelineIdentifier, type TimelineQueue, timelines } from "tabstore/timeline";
 
 /** A message. A `"join"` says that somebody has come. */
-export interface Message { readonly from: string; readonly kind: "text" | "join"; readonly text: string; readonly at: number }
+export interface Message {
+  readonly from: string;
+  readonly kind: "text" | "join";
+  readonly text: string;
+  readonly at: number;
+}
 
 /** A message as an inbox has it: with its conversation, and its id there. */
-export interface Delivery extends Message { readonly room: string; readonly id: SequenceId }
+export interface Delivery extends Message {
+  readonly room: string;
+  readonly id: SequenceId;
+}
 
 /** A conversation of a user: how many messages they have not read, and the last delivery with its id in the inbox. */
-export interface Summary { readonly room: string; readonly unread: number; readonly last?: Delivery; readonly delivered: SequenceId }
+export interface Summary {
+  readonly room: string;
+  readonly unread: number;
+  readonly last?: Delivery;
+  readonly delivered: SequenceId;
+}
 
 /** A live inbox has the newest deliveries, so that its size does not grow with the years. Counts end there. */
 export const INBOX_ROWS = 500;
@@ -29,10 +42,13 @@ const text = (...names: string[]) => names.map((name) => ({ name, type: "STRING"
 
 /** Waits for a write that another tab may have done already. Gives whether its condition held. */
 async function done(write: Promise<unknown>): Promise<boolean> {
-  return write.then(() => true, (error: unknown) => {
-    if (error instanceof TabStoreError && error.code === "OTSConditionCheckFail") return false;
-    throw error;
-  });
+  return write.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof TabStoreError && error.code === "OTSConditionCheckFail") return false;
+      throw error;
+    },
+  );
 }
 
 /** The chat of a database. */
@@ -59,13 +75,15 @@ export class Chat {
     this.inboxes = createTimelineStore<Delivery>({ tableName: "chat_inbox", identifier: text("user"), timeToLive: INBOX_SECONDS });
     this.rooms = createMetaStore<{ readonly founder: string }>({ tableName: "chat_room", identifier: text("room") });
     this.members = createMetaStore<{ readonly read: SequenceId }>({
-      tableName: "chat_member", identifier: text("user", "room"), indexes: [{ indexName: "chat_member_by_room", primaryKey: ["room"] }],
+      tableName: "chat_member",
+      identifier: text("user", "room"),
+      indexes: [{ indexName: "chat_member_by_room", primaryKey: ["room"] }],
     });
   }
 
   /** Comes into a conversation, and begins it if there is none. All that was said before is in its history. `at`: when. */
   async join(user: string, room: string, at = Date.now()): Promise<void> {
-    if (await this.members.read({ user, room }) !== null) return;
+    if ((await this.members.read({ user, room })) !== null) return;
     const isNew = { condition: { rowExistence: "EXPECT_NOT_EXIST" } } as const;
     await done(this.rooms.insert({ room }, { founder: user }, isNew));
     const read = await this.inboxOf(user).getLatestSequenceId();
@@ -80,7 +98,10 @@ export class Chat {
   private async post(room: string, message: Message): Promise<void> {
     const id = await this.historyOf(room).store(message);
     const receivers: TimelineIdentifier[] = [];
-    for await (const { identifier: { user = "" } } of this.members.search({ where: { room }, maxCount: Infinity })) receivers.push({ user });
+    for await (const {
+      identifier: { user = "" },
+    } of this.members.search({ where: { room }, maxCount: Infinity }))
+      receivers.push({ user });
     const results = await this.inboxes.fanOut(receivers, { ...message, room, id });
     const refused = results.find(({ ok }) => !ok);
     if (refused !== undefined) throw refused.error;
@@ -139,8 +160,12 @@ export function summaries(user: string, memberships: readonly Row[], inbox: read
     const deliveries = inbox.filter((row) => row.get("room") === room);
     const [last] = deliveries;
     const read = membership.get("read") as SequenceId;
-    const unread = deliveries.filter((row) => (row.primaryKey.sequence_id as SequenceId) > read && row.get("kind") === "text" && row.get("from") !== user).length;
-    return last === undefined ? { room, unread, delivered: 0 } : { room, unread, delivered: last.primaryKey.sequence_id as SequenceId, last: last.toObject() as unknown as Delivery };
+    const unread = deliveries.filter(
+      (row) => (row.primaryKey.sequence_id as SequenceId) > read && row.get("kind") === "text" && row.get("from") !== user,
+    ).length;
+    return last === undefined
+      ? { room, unread, delivered: 0 }
+      : { room, unread, delivered: last.primaryKey.sequence_id as SequenceId, last: last.toObject() as unknown as Delivery };
   });
   return all.sort((a, b) => Number(b.delivered) - Number(a.delivered));
 }

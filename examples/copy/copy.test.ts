@@ -26,7 +26,13 @@ for (const maxVersions of [1, 3]) {
     for (let seed = 1; seed <= 4; seed++) {
       const db = await openThings(maxVersions, seed % 2 === 0 ? 700 : 0);
       const copy = await openCopy(`random-${maxVersions}-${seed}`);
-      await restarted(db, seed, { versions: true }, (signal) => copyTable(db, TABLE, copy, signal), async () => isDeepStrictEqual(await inCopy(copy), await inTable(db)));
+      await restarted(
+        db,
+        seed,
+        { versions: true },
+        (signal) => copyTable(db, TABLE, copy, signal),
+        async () => isDeepStrictEqual(await inCopy(copy), await inTable(db)),
+      );
       const wanted = await inTable(db);
       assert.deepEqual(await inCopy(copy), wanted, `seed ${seed}`);
       assert.ok(wanted.size > 50, `only ${wanted.size} rows`);
@@ -60,7 +66,9 @@ test("ST4: a copy goes on behind the last stored change, and copies no other row
 });
 
 for (const seen of [0, 30]) {
-  test(`ST4: a copy whose place in the stream has expired begins anew, and forgets what was deleted meanwhile (${seen} changes seen)`, { timeout: 60_000 }, async () => {
+  test(`ST4: a copy whose place in the stream has expired begins anew, and forgets what was deleted meanwhile (${seen} changes seen)`, {
+    timeout: 60_000,
+  }, async () => {
     const db = await openThings(1, 30);
     const copy = await openCopy(`expired-${seen}`);
     const run = async (): Promise<void> => {

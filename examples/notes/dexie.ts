@@ -2,15 +2,35 @@
 import { Dexie, liveQuery, type EntityTable, type Table } from "dexie";
 import Papa from "papaparse";
 
-export interface Note { id: number; title: string; text: string; edited: Date; tags: string[] }
-interface Version { seq: number; note: number; text: string }
-interface Draft { id: string; text: string; until: number }
-interface Counter { name: string; n: number }
+export interface Note {
+  id: number;
+  title: string;
+  text: string;
+  edited: Date;
+  tags: string[];
+}
+interface Version {
+  seq: number;
+  note: number;
+  text: string;
+}
+interface Draft {
+  id: string;
+  text: string;
+  until: number;
+}
+interface Counter {
+  name: string;
+  n: number;
+}
 const DAY = 86_400_000;
 const KEPT = 50;
 
 const db = new Dexie("notes") as Dexie & {
-  note: EntityTable<Note, "id">; past: EntityTable<Version, "seq">; draft: EntityTable<Draft, "id">; counter: EntityTable<Counter, "name">;
+  note: EntityTable<Note, "id">;
+  past: EntityTable<Version, "seq">;
+  draft: EntityTable<Draft, "id">;
+  counter: EntityTable<Counter, "name">;
 };
 db.version(1).stores({ note: "id, edited, title, *tags", past: "++seq, note", draft: "id, until", counter: "name" });
 

@@ -4,7 +4,8 @@ import { define, prefix, t } from "tabstore/schema";
 
 const schema = define({
   note: {
-    key: "id", columns: { id: t.integer, title: t.text, text: t.text.versions(50), edited: t.date, tags: t.list(t.text).default([]) },
+    key: "id",
+    columns: { id: t.integer, title: t.text, text: t.text.versions(50), edited: t.date, tags: t.list(t.text).default([]) },
     indexes: { byEdited: ["edited"], byTitle: ["title"] },
   },
   tagged: { key: ["tag", "note"], columns: { tag: t.text, note: t.integer } },

@@ -13,7 +13,13 @@ const FIELDS = ["title", "text"];
 const QUERIES = ["apple", "App", "aprikot", "blue zebra", "brien", "été", "uber", "Über", "東京", "green cherry bread", "old", "nothing"];
 
 /** What is found: the same rows with the same texts, and scores that differ only by rounding. */
-const found = (search: TableSearch): unknown => QUERIES.map((query) => search.search(query).map(({ primaryKey, texts, words, score }) => [textOf(primaryKey), texts, words.toSorted(), score.toFixed(6)]).sort());
+const found = (search: TableSearch): unknown =>
+  QUERIES.map((query) =>
+    search
+      .search(query)
+      .map(({ primaryKey, texts, words, score }) => [textOf(primaryKey), texts, words.toSorted(), score.toFixed(6)])
+      .sort(),
+  );
 
 async function fresh(db: Database): Promise<TableSearch> {
   const search = new TableSearch(FIELDS);
@@ -57,7 +63,11 @@ test("ST4: the search finds beginnings and words with a slip, the title first, a
   assert.deepEqual(titles(""), []);
   const [hit] = search.search("roses bre");
   assert.deepEqual(marked(hit?.texts.title ?? "", hit?.words ?? []), [
-    { part: "Bread", hit: true }, { part: " ", hit: false }, { part: "and", hit: false }, { part: " ", hit: false }, { part: "roses", hit: true },
+    { part: "Bread", hit: true },
+    { part: " ", hit: false },
+    { part: "and", hit: false },
+    { part: " ", hit: false },
+    { part: "roses", hit: true },
   ]);
   await db.close();
 });

@@ -37,9 +37,13 @@ export class TableSearch {
   constructor(fields: readonly string[], saved?: Saved) {
     this.fields = fields;
     this.options = {
-      fields: [...fields], storeFields: ["primaryKey", ...fields],
+      fields: [...fields],
+      storeFields: ["primaryKey", ...fields],
       searchOptions: {
-        prefix: true, fuzzy: (term) => (term.length > 6 ? 2 : term.length > 3 ? 1 : false), combineWith: "AND", boost: { [fields[0] ?? ""]: 2 },
+        prefix: true,
+        fuzzy: (term) => (term.length > 6 ? 2 : term.length > 3 ? 1 : false),
+        combineWith: "AND",
+        boost: { [fields[0] ?? ""]: 2 },
       },
     };
     this.index = saved === undefined ? new MiniSearch(this.options) : MiniSearch.loadJS(saved.index, this.options);

@@ -18,10 +18,23 @@ const WORDS = ["Apple", "apricot", "blue", "bread", "cherry", "O’Brien", "ét�
 
 /** A store in memory with a table and a stream. Its partitions are small, so they are cut while it is written. */
 export async function openThings(maxVersions: number, begun = 0, originColumns: readonly string[] = []): Promise<Database> {
-  const db = await open("things", { storage: "memory", memtableBytes: 1 << 20, partitions: { splitBytes: 20_000, mergeBytes: 0 }, clock: { now: 1_700_000_000_000 } });
-  await db.createTable({ tableName: TABLE, maxVersions, primaryKey: [{ name: "kind", type: "STRING" }, { name: "id", type: "INTEGER" }] });
+  const db = await open("things", {
+    storage: "memory",
+    memtableBytes: 1 << 20,
+    partitions: { splitBytes: 20_000, mergeBytes: 0 },
+    clock: { now: 1_700_000_000_000 },
+  });
+  await db.createTable({
+    tableName: TABLE,
+    maxVersions,
+    primaryKey: [
+      { name: "kind", type: "STRING" },
+      { name: "id", type: "INTEGER" },
+    ],
+  });
   // Some rows are older than the stream.
-  for (let id = 0; id < begun; id++) await db.putRow({ tableName: TABLE, primaryKey: { kind: `k${id % 3}`, id }, attributes: { group: "old", amount: id, title: "An old apple" } });
+  for (let id = 0; id < begun; id++)
+    await db.putRow({ tableName: TABLE, primaryKey: { kind: `k${id % 3}`, id }, attributes: { group: "old", amount: id, title: "An old apple" } });
   await db.updateTable({ tableName: TABLE, stream: { enabled: true, expirationHours: 1, originColumns } });
   return db;
 }
@@ -56,12 +69,18 @@ export async function write(db: Database, below: (limit: number) => number, coun
       case 5: {
         const rows = Array.from({ length: 1 + below(20) }, () => key(primaryKey.kind.length % 5));
         const unique = [...new Map(rows.map((one) => [String(one.id), one])).values()];
-        await db.batchWriteRow(unique.map((one) => (below(3) === 0 ? { tableName, delete: { primaryKey: one } } : { tableName, put: { primaryKey: one, attributes: attributes() } })), { atomic: below(2) === 0 });
+        await db.batchWriteRow(
+          unique.map((one) =>
+            below(3) === 0 ? { tableName, delete: { primaryKey: one } } : { tableName, put: { primaryKey: one, attributes: attributes() } },
+          ),
+          { atomic: below(2) === 0 },
+        );
         break;
       }
       case 6: {
         const transaction = await db.startLocalTransaction({ tableName, partitionKey: { kind: primaryKey.kind } });
-        for (let rows = below(5); rows >= 0; rows--) await transaction.putRow({ tableName, primaryKey: { ...primaryKey, id: below(60) }, attributes: attributes() });
+        for (let rows = below(5); rows >= 0; rows--)
+          await transaction.putRow({ tableName, primaryKey: { ...primaryKey, id: below(60) }, attributes: attributes() });
         await transaction.deleteRow({ tableName, primaryKey });
         await (below(4) === 0 ? transaction.abort() : transaction.commit());
         break;
@@ -92,7 +111,13 @@ export async function write(db: Database, below: (limit: number) => number, coun
  *
  * @param follower gives something after each step; it is asked to go on where it has stopped.
  */
-export async function restarted(db: Database, seed: number, options: { versions?: boolean }, follower: (signal: AbortSignal) => AsyncIterable<unknown>, isRight: () => Promise<boolean>): Promise<void> {
+export async function restarted(
+  db: Database,
+  seed: number,
+  options: { versions?: boolean },
+  follower: (signal: AbortSignal) => AsyncIterable<unknown>,
+  isRight: () => Promise<boolean>,
+): Promise<void> {
   const below = random(seed);
   const stop = new Error("stop");
   const run = async (steps: number, signal: AbortSignal): Promise<void> => {

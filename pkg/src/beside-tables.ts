@@ -9,11 +9,12 @@ export const KEY_BYTES = 1024;
 const LOOK = 20;
 
 /** A primary key in words, to compare and to show. */
-export const spelt = (key: readonly KeyColumn[]): string => key.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement === true ? " AUTO_INCREMENT" : ""}`).join(", ");
+export const spelt = (key: readonly KeyColumn[]): string =>
+  key.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement === true ? " AUTO_INCREMENT" : ""}`).join(", ");
 
 /** Waits until these indexes of a table can be read. `there` is what was described last, if it was. @throws Why a build has failed. */
 export async function untilBuilt(indexNames: readonly string[], describe: () => Promise<TableDescription>, there?: TableDescription): Promise<void> {
-  for (let { indexes } = there ?? await describe(); ; ({ indexes } = await describe())) {
+  for (let { indexes } = there ?? (await describe()); ; { indexes } = await describe()) {
     const building = indexes.filter(({ indexName, phase }) => phase === "FULL" && indexNames.includes(indexName));
     if (building.length === 0) return;
     const failure = building.find((index) => index.failure !== null)?.failure;

@@ -21,7 +21,12 @@ export class Beside {
   }
 
   /** An error with a code of a service. */
-  error(code: string, message: string, hint?: string, more: { readonly status?: number; readonly retryable?: boolean; readonly requestId?: string | undefined } = {}): TabStoreError {
+  error(
+    code: string,
+    message: string,
+    hint?: string,
+    more: { readonly status?: number; readonly retryable?: boolean; readonly requestId?: string | undefined } = {},
+  ): TabStoreError {
     return new this.Failure({ code, status: STATUS[code] ?? 400, retryable: false, message, hint, ...more });
   }
 
@@ -32,7 +37,11 @@ export class Beside {
 
   /** A wrong argument, with its path, its value and the expected value. */
   wrong(path: string, given: string, expected: string): TabStoreError {
-    return this.error("OTSParameterInvalid", `The argument '${path}' is ${given}; it must be ${expected}.`, `Argument '${path}': expected ${expected}, given ${given}.`);
+    return this.error(
+      "OTSParameterInvalid",
+      `The argument '${path}' is ${given}; it must be ${expected}.`,
+      `Argument '${path}': expected ${expected}, given ${given}.`,
+    );
   }
 
   /** The options of a call; refuses names that it does not know. */

@@ -32,8 +32,18 @@ interface WithSchema {
 export { TabStoreError } from "./types/errors.js";
 export { col } from "./types/filter.js";
 export type {
-  BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, Comparisons, CompositeFilter, Filter, FilterBuilder,
-  PageFilter, ValueTransferRule,
+  BuiltColumnFilter,
+  CastType,
+  Column,
+  ColumnFilter,
+  ColumnFilterOptions,
+  Comparator,
+  Comparisons,
+  CompositeFilter,
+  Filter,
+  FilterBuilder,
+  PageFilter,
+  ValueTransferRule,
 } from "./types/filter.js";
 export type * from "./types/consumer.js";
 export type * from "./types/database.js";
@@ -125,10 +135,7 @@ export function deleteInstance(name: string, options?: InstanceCallOptions): Pro
  *   columns: Object.fromEntries(columns.map(({ source, name, type }) => [source, { name, type }])) });
  * ```
  */
-export async function inspectImport(
-  source: Blob | Response | ReadableStream<Uint8Array>,
-  options?: InspectOptions,
-): Promise<ImportPreview> {
+export async function inspectImport(source: Blob | Response | ReadableStream<Uint8Array>, options?: InspectOptions): Promise<ImportPreview> {
   const { inspectImport: inspect } = await loadCode(import("./import/index.js"));
   return inspect(source, options);
 }

@@ -57,7 +57,10 @@ function openingOf(ready: PromiseLike<unknown>): OpeningStore {
     opening = next;
     listeners.forEach((listener) => listener());
   };
-  ready.then((value) => become({ value }), (error: unknown) => become({ error: error ?? new Error("The database could not be opened.") }));
+  ready.then(
+    (value) => become({ value }),
+    (error: unknown) => become({ error: error ?? new Error("The database could not be opened.") }),
+  );
   const store: OpeningStore = {
     subscribe: (listener) => {
       listeners.add(listener);
@@ -127,7 +130,11 @@ export function useRow<R, K>(table: RowSource<R, K> | null | undefined, key: K):
   const text = keyOf({ table, key });
   const live = useMemo(() => table?.watch(key), [table?.owner, text]);
   const subscribe = useMemo(() => (listener: () => void) => live?.subscribe(listener) ?? (() => {}), [live]);
-  const { rows, error } = useSyncExternalStore<QuerySnapshot<R>>(subscribe, () => live?.getSnapshot() ?? NONE as QuerySnapshot<never>, () => NONE as QuerySnapshot<never>);
+  const { rows, error } = useSyncExternalStore<QuerySnapshot<R>>(
+    subscribe,
+    () => live?.getSnapshot() ?? (NONE as QuerySnapshot<never>),
+    () => NONE as QuerySnapshot<never>,
+  );
   if (error !== undefined) throw error;
   return rows?.[0];
 }

@@ -18,10 +18,11 @@ const first = new Served(page);
 let onHub: (port: PortLike | undefined) => void = () => {};
 
 /** Asks the page: a worker can reach the shared worker in no other way. */
-const connect = (): Promise<PortLike | undefined> => new Promise((resolve) => {
-  onHub = resolve;
-  tell({ kind: "hub" });
-});
+const connect = (): Promise<PortLike | undefined> =>
+  new Promise((resolve) => {
+    onHub = resolve;
+    tell({ kind: "hub" });
+  });
 
 /** Those who wait for modules from the page. */
 const wanted = new Map<ModuleName, { resolve(module: WebAssembly.Module): void; reject(error: unknown): void }>();
@@ -44,18 +45,23 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
         const living = live(data.options.client).then((alive) => {
           if (alive) tell({ kind: "alive" });
         });
-        opening = openThread(data.module, data.options, {
-          module: askForModule,
-          onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
-          onDeath: (error) => tell({ kind: "dead", error: toRecord(error) }),
-          onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
-          // Followers are known by the worker's lock, so it comes first.
-          onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
-          onClock: (now) => tell({ kind: "clock", now }),
-          onLost: () => tell({ kind: "lost" }),
-          onReplaced: () => tell({ kind: "replaced" }),
-        }, connect);
-        const running = engine = await opening.engine;
+        opening = openThread(
+          data.module,
+          data.options,
+          {
+            module: askForModule,
+            onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
+            onDeath: (error) => tell({ kind: "dead", error: toRecord(error) }),
+            onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
+            // Followers are known by the worker's lock, so it comes first.
+            onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
+            onClock: (now) => tell({ kind: "clock", now }),
+            onLost: () => tell({ kind: "lost" }),
+            onReplaced: () => tell({ kind: "replaced" }),
+          },
+          connect,
+        );
+        const running = (engine = await opening.engine);
         await first.open((onResponses) => running.session(data.options.client, onResponses));
         // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;

@@ -9,7 +9,10 @@ import type { EngineOptions } from "../src/host/host.js";
 import type { OpenOptions } from "../src/types/rows.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 
-const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const code =
+  (wanted: string, message: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 const figures = async (): Promise<unknown> => assert.fail("no figure is compared");
 const { engine: OPENED } = checked();
 
@@ -52,7 +55,10 @@ test("a leader of another release: the next one opens with its options, and with
   leader({ ...known, durability: "strict", cacheBytes: 5, colour: "red", given: { colour: "red", cacheBytes: 5 } }, { reserve: { capacity: 9 } });
   const { inherited } = await follower({ reserveBytes: 9 });
   const { limits, durability, cacheBytes, reserveBytes, lost, create } = inherited!;
-  assert.deepEqual({ limits, durability, cacheBytes, reserveBytes, lost, create }, { limits: "document", durability: "strict", cacheBytes: 5, reserveBytes: 9, lost: "refuse", create: false });
+  assert.deepEqual(
+    { limits, durability, cacheBytes, reserveBytes, lost, create },
+    { limits: "document", durability: "strict", cacheBytes: 5, reserveBytes: 9, lost: "refuse", create: false },
+  );
 });
 
 test("who has not asked for salvage never gets it: not in another tab, and not from another handle", async () => {

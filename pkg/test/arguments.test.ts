@@ -34,7 +34,11 @@ class Private {
 function Old(this: { own: number }): void {
   this.own = 1;
 }
-Old.prototype = { get temp() { return 1; } };
+Old.prototype = {
+  get temp() {
+    return 1;
+  },
+};
 
 /** A database with a table `t`, and a row in it that must stay as it is. */
 async function withRow(): Promise<{ db: Database; untouched(): Promise<void> }> {
@@ -43,7 +47,10 @@ async function withRow(): Promise<{ db: Database; untouched(): Promise<void> }> 
   await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: "kept", b: [{ value: 7, version: 1_700_000_000_000 }] } });
   const untouched = async (): Promise<void> => {
     const { rows } = await db.getRange({ tableName: "t", maxVersions: 3 });
-    assert.deepEqual(rows.map((row) => row.toObject()), [{ id: 1, a: "kept", b: 7 }]);
+    assert.deepEqual(
+      rows.map((row) => row.toObject()),
+      [{ id: 1, a: "kept", b: 7 }],
+    );
   };
   return { db, untouched };
 }
@@ -51,13 +58,23 @@ async function withRow(): Promise<{ db: Database; untouched(): Promise<void> }> 
 const { col, double } = skip ? ({} as Awaited<ReturnType<typeof load>>) : await load();
 
 const MISREAD: [string, () => unknown, RegExp][] = [
-  ["a Map", () => new Map([["a", 1]]), /a Map/], ["a Set", () => new Set(["a"]), /a Set/], ["a Date", () => new Date(0), /a Date/],
-  ["a Promise", () => Promise.resolve({ a: 1 }), /a Promise/], ["a class with accessors", () => new WithAccessors(), /WithAccessors.*'temp'/],
-  ["a class with private fields only", () => new Private(), /a Private/], ["an old class with accessors", () => new (Old as unknown as new () => object)(), /'temp'/],
-  ["an object with inherited columns", () => Object.create({ a: 1 }), /'a'/], ["a proxy of a Date", () => new Proxy(new Date(0), {}), /a Date/],
-  ["a URL", () => new URL("http://a/?b"), /a URL/], ["a regular expression", () => /a/, /a RegExp/], ["an Error", () => new Error("no"), /an? Error/], ["a Uint8Array", () => new Uint8Array([1, 2]), /a Uint8Array/],
-  ["a Double of the package", () => new (double(1).constructor as new (value: number) => object)(1), /a Double/], ["a filter of the package", () => col("a").eq(1), /'attributes'|'put'|'increment'|'deleteVersions'/],
-  ["a boxed text", () => Object("text"), /a String/], ["URLSearchParams", () => new URLSearchParams("a=1"), /URLSearchParams/],
+  ["a Map", () => new Map([["a", 1]]), /a Map/],
+  ["a Set", () => new Set(["a"]), /a Set/],
+  ["a Date", () => new Date(0), /a Date/],
+  ["a Promise", () => Promise.resolve({ a: 1 }), /a Promise/],
+  ["a class with accessors", () => new WithAccessors(), /WithAccessors.*'temp'/],
+  ["a class with private fields only", () => new Private(), /a Private/],
+  ["an old class with accessors", () => new (Old as unknown as new () => object)(), /'temp'/],
+  ["an object with inherited columns", () => Object.create({ a: 1 }), /'a'/],
+  ["a proxy of a Date", () => new Proxy(new Date(0), {}), /a Date/],
+  ["a URL", () => new URL("http://a/?b"), /a URL/],
+  ["a regular expression", () => /a/, /a RegExp/],
+  ["an Error", () => new Error("no"), /an? Error/],
+  ["a Uint8Array", () => new Uint8Array([1, 2]), /a Uint8Array/],
+  ["a Double of the package", () => new (double(1).constructor as new (value: number) => object)(1), /a Double/],
+  ["a filter of the package", () => col("a").eq(1), /'attributes'|'put'|'increment'|'deleteVersions'/],
+  ["a boxed text", () => Object("text"), /a String/],
+  ["URLSearchParams", () => new URLSearchParams("a=1"), /URLSearchParams/],
 ];
 
 for (const [what, make, message] of MISREAD) {
@@ -70,17 +87,23 @@ for (const [what, make, message] of MISREAD) {
       ["deleteVersions", (deleteVersions) => db.updateRow({ tableName: "t", primaryKey: { id: 1 }, deleteVersions: deleteVersions as never })],
       ["attributes", (attributes) => db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 }, attributes: attributes as never } }])],
       ["put", (put) => db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, put: put as never } }], { atomic: true })],
-      ["attributes", (attributes) => {
-        const writer = db.writer("t");
-        try {
-          return writer.put({ primaryKey: { id: 1 }, attributes: attributes as never });
-        } finally {
-          void writer.close();
-        }
-      }],
+      [
+        "attributes",
+        (attributes) => {
+          const writer = db.writer("t");
+          try {
+            return writer.put({ primaryKey: { id: 1 }, attributes: attributes as never });
+          } finally {
+            void writer.close();
+          }
+        },
+      ],
     ];
     for (const [argument, call] of ways) {
-      await assert.rejects(async () => call(make()), (error) => code("OTSParameterInvalid", new RegExp(`'${argument}'`))(error) && code("OTSParameterInvalid", message)(error));
+      await assert.rejects(
+        async () => call(make()),
+        (error) => code("OTSParameterInvalid", new RegExp(`'${argument}'`))(error) && code("OTSParameterInvalid", message)(error),
+      );
     }
     await untouched();
     await db.close();
@@ -100,15 +123,39 @@ test("R1: objects of classes whose columns are their own members, of other frame
 
 test("T3: a Map, a Date or a class with accessors as a key is refused by name wherever a key is given", { skip }, async () => {
   const { db, untouched } = await withRow();
-  const keys: [() => unknown, RegExp][] = [[() => new Map([["id", 1]]), /a Map/], [() => new Date(0), /a Date/], [() => Promise.resolve({ id: 1 }), /a Promise/], [() => Object.create({ id: 1 }), /'id'/], [() => new (class Key { get id(): number { return 1; } })(), /Key.*'id'/]];
+  const keys: [() => unknown, RegExp][] = [
+    [() => new Map([["id", 1]]), /a Map/],
+    [() => new Date(0), /a Date/],
+    [() => Promise.resolve({ id: 1 }), /a Promise/],
+    [() => Object.create({ id: 1 }), /'id'/],
+    [
+      () =>
+        new (class Key {
+          get id(): number {
+            return 1;
+          }
+        })(),
+      /Key.*'id'/,
+    ],
+  ];
   for (const [make, message] of keys) {
     const key = make() as never;
     const ways: [string, () => unknown][] = [
-      ["primaryKey", () => db.putRow({ tableName: "t", primaryKey: key })], ["primaryKey", () => db.updateRow({ tableName: "t", primaryKey: key, put: { a: 1 } })], ["primaryKey", () => db.deleteRow({ tableName: "t", primaryKey: key })],
-      ["primaryKey", () => db.getRow({ tableName: "t", primaryKey: key })], ["primaryKeys", () => db.batchGetRow([{ tableName: "t", primaryKeys: [key] }])], ["start", () => db.getRange({ tableName: "t", start: key })], ["end", () => db.getRange({ tableName: "t", end: key })],
-      ["partitionKey", () => db.startLocalTransaction({ tableName: "t", partitionKey: key })], ["primaryKey", () => db.batchWriteRow([{ tableName: "t", delete: { primaryKey: key } }])],
+      ["primaryKey", () => db.putRow({ tableName: "t", primaryKey: key })],
+      ["primaryKey", () => db.updateRow({ tableName: "t", primaryKey: key, put: { a: 1 } })],
+      ["primaryKey", () => db.deleteRow({ tableName: "t", primaryKey: key })],
+      ["primaryKey", () => db.getRow({ tableName: "t", primaryKey: key })],
+      ["primaryKeys", () => db.batchGetRow([{ tableName: "t", primaryKeys: [key] }])],
+      ["start", () => db.getRange({ tableName: "t", start: key })],
+      ["end", () => db.getRange({ tableName: "t", end: key })],
+      ["partitionKey", () => db.startLocalTransaction({ tableName: "t", partitionKey: key })],
+      ["primaryKey", () => db.batchWriteRow([{ tableName: "t", delete: { primaryKey: key } }])],
     ];
-    for (const [argument, call] of ways) await assert.rejects(async () => call(), (error) => code("OTSParameterInvalid", new RegExp(`'${argument}'`))(error) && code("OTSParameterInvalid", message)(error));
+    for (const [argument, call] of ways)
+      await assert.rejects(
+        async () => call(),
+        (error) => code("OTSParameterInvalid", new RegExp(`'${argument}'`))(error) && code("OTSParameterInvalid", message)(error),
+      );
   }
   await untouched();
   await db.close();
@@ -121,12 +168,29 @@ test("a Map, Set, Date or Promise is nobody's options, conditions or filters", {
     const value = make() as never;
     const key = { tableName: "t", primaryKey: { id: 1 } };
     for (const call of [
-      () => db.putRow({ ...key, condition: value }), () => db.putRow(value), () => db.updateRow({ ...key, put: { a: 1 }, condition: value }), () => db.deleteRow({ ...key, condition: value }),
-      () => db.getRow({ ...key, filter: value }), () => db.getRow({ ...key, timeRange: value }), () => db.getRange(value), () => db.batchWriteRow([value]), () => db.batchGetRow([value]),
-      () => db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 } } }], value), () => db.createTable(value), () => db.updateTable(value), () => db.startLocalTransaction(value),
-      () => db.scan(value).next(), () => db.writer("t", value), () => db.computeConsumed(value), () => openAny("demo", value), () => openAny("demo", { storage: "memory", quotas: value }),
-      () => openAny("demo", { storage: "memory", retry: value }), () => openAny("demo", { storage: "memory", throttle: value }), () => openAny("demo", { storage: "memory", clock: value }),
-    ]) await assert.rejects(async () => call(), code("OTSParameterInvalid"), `${String(call)} with ${Object.prototype.toString.call(value)}`);
+      () => db.putRow({ ...key, condition: value }),
+      () => db.putRow(value),
+      () => db.updateRow({ ...key, put: { a: 1 }, condition: value }),
+      () => db.deleteRow({ ...key, condition: value }),
+      () => db.getRow({ ...key, filter: value }),
+      () => db.getRow({ ...key, timeRange: value }),
+      () => db.getRange(value),
+      () => db.batchWriteRow([value]),
+      () => db.batchGetRow([value]),
+      () => db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 } } }], value),
+      () => db.createTable(value),
+      () => db.updateTable(value),
+      () => db.startLocalTransaction(value),
+      () => db.scan(value).next(),
+      () => db.writer("t", value),
+      () => db.computeConsumed(value),
+      () => openAny("demo", value),
+      () => openAny("demo", { storage: "memory", quotas: value }),
+      () => openAny("demo", { storage: "memory", retry: value }),
+      () => openAny("demo", { storage: "memory", throttle: value }),
+      () => openAny("demo", { storage: "memory", clock: value }),
+    ])
+      await assert.rejects(async () => call(), code("OTSParameterInvalid"), `${String(call)} with ${Object.prototype.toString.call(value)}`);
   }
   await untouched();
   await db.close();
@@ -138,9 +202,15 @@ test("V1: a misspelt member of a cell is refused by its name and its column's", 
   await assert.rejects(put({ value: "fog", versoin: 1_700_000_000_000 }), code("OTSParameterInvalid", /'versoin'.*note/));
   await assert.rejects(put({ value: "fog", version: 1_700_000_000_000, timestamp: 1 }), code("OTSParameterInvalid", /'timestamp'.*note/));
   await assert.rejects(put({ vaule: "fog" }), code("OTSParameterInvalid", /note/));
-  await assert.rejects(db.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { note: [{ value: 1, Version: 5 } as never] } }), code("OTSParameterInvalid", /'Version'.*note/));
+  await assert.rejects(
+    db.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { note: [{ value: 1, Version: 5 } as never] } }),
+    code("OTSParameterInvalid", /'Version'.*note/),
+  );
   await assert.rejects(db.getRow({ tableName: "t", primaryKey: { id: 1 }, timeRange: { start: 0, ende: 5 } as never }), code("OTSParameterInvalid", /'ende'/));
-  await assert.rejects(db.updateRow({ tableName: "t", primaryKey: { id: 1 }, increment: { n: 1 }, returnContent: { aftermodify: ["n"] } as never }), code("OTSParameterInvalid", /'aftermodify'/));
+  await assert.rejects(
+    db.updateRow({ tableName: "t", primaryKey: { id: 1 }, increment: { n: 1 }, returnContent: { aftermodify: ["n"] } as never }),
+    code("OTSParameterInvalid", /'aftermodify'/),
+  );
   await untouched();
   await db.close();
 });
@@ -153,7 +223,10 @@ test("R3: an end of a range that is neither INF_MIN nor INF_MAX nor a value is r
     await assert.rejects(db.getRange({ tableName: "t", end: wrong }), code("OTSParameterInvalid", /'id'.*INF_MIN or INF_MAX/));
   }
   // Copies that another thread or frame sends are as good as the constants.
-  assert.equal((await db.getRange({ tableName: "t", start: { id: { infinity: "min" } }, end: { id: structuredClone({ infinity: "max" as const }) } })).rows.length, 1);
+  assert.equal(
+    (await db.getRange({ tableName: "t", start: { id: { infinity: "min" } }, end: { id: structuredClone({ infinity: "max" as const }) } })).rows.length,
+    1,
+  );
   await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: { autoIncrement: false } as never } }), code("OTSParameterInvalid", /'id'/));
   await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: { autoIncrement: 1 } as never } }), code("OTSParameterInvalid", /'id'/));
   await db.close();
@@ -173,7 +246,9 @@ test("D2: what only calls itself a Uint8Array is refused, and a Uint8Array that 
 test("D2: a view that a resized or transferred buffer has left without bytes names its column, and stores nothing", { skip }, async () => {
   const { db, untouched } = await withRow();
   const resized = (): Uint8Array => {
-    const buffer = new (ArrayBuffer as unknown as new (length: number, options: object) => ArrayBuffer)(16, { maxByteLength: 32 }) as ArrayBuffer & { resize(to: number): void };
+    const buffer = new (ArrayBuffer as unknown as new (length: number, options: object) => ArrayBuffer)(16, { maxByteLength: 32 }) as ArrayBuffer & {
+      resize(to: number): void;
+    };
     const view = new Uint8Array(buffer, 8, 8);
     buffer.resize(4);
     return view;
@@ -185,7 +260,10 @@ test("D2: a view that a resized or transferred buffer has left without bytes nam
   };
   for (const make of [resized, transferred]) {
     await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { picture: make() } }), code("OTSParameterInvalid", /'picture'/));
-    await assert.rejects(db.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { picture: [{ value: make() }] } }), code("OTSParameterInvalid", /'picture'/));
+    await assert.rejects(
+      db.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { picture: [{ value: make() }] } }),
+      code("OTSParameterInvalid", /'picture'/),
+    );
     const writer = db.writer("t");
     assert.throws(() => writer.put({ primaryKey: { id: 1 }, attributes: { picture: make() } }), code("OTSParameterInvalid", /'picture'/));
     await writer.close();
@@ -199,17 +277,56 @@ test("D2: a view that a resized or transferred buffer has left without bytes nam
   await db.close();
 });
 
-for (const [how, enumerable] of [["in sight", true], ["hidden from loops", false]] as const) {
+for (const [how, enumerable] of [
+  ["in sight", true],
+  ["hidden from loops", false],
+] as const) {
   test(`members that a page puts on the prototype of all objects (${how}) are nobody's arguments`, { skip }, async () => {
     const polluted: Record<string, unknown> = {
-      maxVersions: 3, limit: 1, direction: "BACKWARD", filter: { column: "a", comparator: "EQUAL", value: "x", passIfMissing: false }, columnsToGet: ["b"], startColumn: "b",
-      timeRange: { version: 5 }, condition: { rowExistence: "EXPECT_NOT_EXIST" }, rowExistence: "EXPECT_NOT_EXIST", version: 5, returnContent: "PRIMARY_KEY", signal: AbortSignal.abort(),
-      infinity: "max", autoIncrement: true, storage: "indexeddb", create: false, durability: "strict", atomic: true, once: true, operator: "OR", offset: 1, passIfMissing: false, timeToLive: 86400, kind: "capacity",
-      value: "polluted", deleteColumns: ["a"], put: {}, retry: false, integers: "bigint", something: 1, pageRows: 1, format: "csv", rows: 1, rowNumber: "id", columns: { a: false }, rename: "legal", onError: "skip", delimiter: ";", quotas: { instances: 0 },
+      maxVersions: 3,
+      limit: 1,
+      direction: "BACKWARD",
+      filter: { column: "a", comparator: "EQUAL", value: "x", passIfMissing: false },
+      columnsToGet: ["b"],
+      startColumn: "b",
+      timeRange: { version: 5 },
+      condition: { rowExistence: "EXPECT_NOT_EXIST" },
+      rowExistence: "EXPECT_NOT_EXIST",
+      version: 5,
+      returnContent: "PRIMARY_KEY",
+      signal: AbortSignal.abort(),
+      infinity: "max",
+      autoIncrement: true,
+      storage: "indexeddb",
+      create: false,
+      durability: "strict",
+      atomic: true,
+      once: true,
+      operator: "OR",
+      offset: 1,
+      passIfMissing: false,
+      timeToLive: 86400,
+      kind: "capacity",
+      value: "polluted",
+      deleteColumns: ["a"],
+      put: {},
+      retry: false,
+      integers: "bigint",
+      something: 1,
+      pageRows: 1,
+      format: "csv",
+      rows: 1,
+      rowNumber: "id",
+      columns: { a: false },
+      rename: "legal",
+      onError: "skip",
+      delimiter: ";",
+      quotas: { instances: 0 },
     };
     const { col, open: openAny, INF_MIN } = await load();
     const pollute = (): void => {
-      for (const [name, value] of Object.entries(polluted)) Object.defineProperty(Object.prototype, name, { value, enumerable, configurable: true, writable: true });
+      for (const [name, value] of Object.entries(polluted))
+        Object.defineProperty(Object.prototype, name, { value, enumerable, configurable: true, writable: true });
     };
     const clean = (): void => {
       for (const name of Object.keys(polluted)) delete (Object.prototype as Record<string, unknown>)[name];
@@ -234,7 +351,11 @@ for (const [how, enumerable] of [["in sight", true], ["hidden from loops", false
       const db = await openAny("demo", { storage: "memory" });
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 2, maxVersionOffset: 10 ** 9 });
       const { timeToLive } = await db.describeTable("t");
-      const put = await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: "kept", b: [{ value: 7 }, { value: 6, version: 1_700_000_000_000 }] } });
+      const put = await db.putRow({
+        tableName: "t",
+        primaryKey: { id: 1 },
+        attributes: { a: "kept", b: [{ value: 7 }, { value: 6, version: 1_700_000_000_000 }] },
+      });
       await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: "kept", b: [{ value: 7 }, { value: 6, version: 1_700_000_000_000 }] } });
       await db.updateRow({ tableName: "t", primaryKey: { id: 2 }, put: { a: new Uint8Array([1]) } });
       const [one] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 3 } } }]);
@@ -262,13 +383,40 @@ test("V10: a clock that throws or says no time fails the call by name, and the i
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
   const put = (id: number) => db.putRow({ tableName: "t", primaryKey: { id } });
   const wrong: [() => unknown, RegExp][] = [
-    [() => NaN, /'clock'.*NaN/], [() => Infinity, /'clock'/], [() => "now", /'clock'/], [() => undefined, /'clock'/], [() => 1.5, /'clock'/],
-    [() => { throw new Error("no battery"); }, /'clock'.*no battery/], [() => { throw undefined; }, /'clock'/],
-    [() => { void db.getRow({ tableName: "t", primaryKey: { id: 1 } }).catch(() => {}); return NaN; }, /'clock'/],
+    [() => NaN, /'clock'.*NaN/],
+    [() => Infinity, /'clock'/],
+    [() => "now", /'clock'/],
+    [() => undefined, /'clock'/],
+    [() => 1.5, /'clock'/],
+    [
+      () => {
+        throw new Error("no battery");
+      },
+      /'clock'.*no battery/,
+    ],
+    [
+      () => {
+        throw undefined;
+      },
+      /'clock'/,
+    ],
+    [
+      () => {
+        void db.getRow({ tableName: "t", primaryKey: { id: 1 } }).catch(() => {});
+        return NaN;
+      },
+      /'clock'/,
+    ],
   ];
   for (const [i, [clock, message]] of wrong.entries()) {
     now = clock;
-    const calls = [put(i), db.getRow({ tableName: "t", primaryKey: { id: 1 } }), db.getRange({ tableName: "t" }), db.describeTable("t"), db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: 1 }] }])];
+    const calls = [
+      put(i),
+      db.getRow({ tableName: "t", primaryKey: { id: 1 } }),
+      db.getRange({ tableName: "t" }),
+      db.describeTable("t"),
+      db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: 1 }] }]),
+    ];
     for (const call of calls) await assert.rejects(call as Promise<unknown>, code("OTSParameterInvalid", message));
     const writer = db.writer("t");
     writer.put({ primaryKey: { id: 100 + i } });
@@ -277,7 +425,10 @@ test("V10: a clock that throws or says no time fails the call by name, and the i
     await put(1000 + i);
   }
   const { rows } = await db.getRange({ tableName: "t" });
-  assert.deepEqual(rows.map((row) => row.get("id")), wrong.map((_, i) => 1000 + i));
+  assert.deepEqual(
+    rows.map((row) => row.get("id")),
+    wrong.map((_, i) => 1000 + i),
+  );
   assert.deepEqual([db.closed, events], [false, []]);
   now = () => NaN;
   await db.close();

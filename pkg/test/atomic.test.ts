@@ -6,13 +6,19 @@ import { test } from "node:test";
 import { col, type Database, type TabStoreError } from "../src/index.js";
 import { open, skip } from "./support/package.js";
 
-const rejection = (call: Promise<unknown>): Promise<TabStoreError> => call.then(() => assert.fail("it resolved"), (error: TabStoreError) => error);
+const rejection = (call: Promise<unknown>): Promise<TabStoreError> =>
+  call.then(
+    () => assert.fail("it resolved"),
+    (error: TabStoreError) => error,
+  );
 
 /** A database with the tables `order`, with an index, and `item`, where 7 has one left. */
 async function shop(): Promise<Database> {
   const db = await open();
   await db.createTable({
-    tableName: "order", primaryKey: [{ name: "id", type: "STRING" }], definedColumns: [{ name: "customer", type: "STRING" }],
+    tableName: "order",
+    primaryKey: [{ name: "id", type: "STRING" }],
+    definedColumns: [{ name: "customer", type: "STRING" }],
     indexes: [{ indexName: "order_by_customer", primaryKey: ["customer"] }],
   });
   await db.createTable({ tableName: "item", primaryKey: [{ name: "id", type: "INTEGER" }], enableLocalTransaction: true });
@@ -20,19 +26,28 @@ async function shop(): Promise<Database> {
   return db;
 }
 
-const buy = (db: Database, id: string): Promise<unknown> => db.atomic([
-  { tableName: "order", put: { primaryKey: { id }, attributes: { customer: "ann" }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
-  { tableName: "item", update: { primaryKey: { id: 7 }, increment: { stock: -1 }, condition: { rowExistence: "EXPECT_EXIST", column: col("stock").gt(0, { passIfMissing: false }) } } },
-]);
+const buy = (db: Database, id: string): Promise<unknown> =>
+  db.atomic([
+    { tableName: "order", put: { primaryKey: { id }, attributes: { customer: "ann" }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
+    {
+      tableName: "item",
+      update: {
+        primaryKey: { id: 7 },
+        increment: { stock: -1 },
+        condition: { rowExistence: "EXPECT_EXIST", column: col("stock").gt(0, { passIfMissing: false }) },
+      },
+    },
+  ]);
 
 const stored = async (db: Database): Promise<unknown[]> => [
-  (await db.count({ tableName: "order" })).count, (await db.count({ tableName: "order_by_customer" })).count,
+  (await db.count({ tableName: "order" })).count,
+  (await db.count({ tableName: "order_by_customer" })).count,
   (await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("stock"),
 ];
 
 test("R4: a step over two tables is stored wholly, or refused with the row's error and nothing stored", { skip }, async () => {
   const db = await shop();
-  const results = await buy(db, "1") as { ok: boolean; consumed: unknown }[];
+  const results = (await buy(db, "1")) as { ok: boolean; consumed: unknown }[];
   assert.equal(results.length, 2);
   assert.deepEqual(await stored(db), [1, 1, 0]);
   const sold = await rejection(buy(db, "2"));
@@ -79,7 +94,11 @@ test("a live query is told once of a step that changes two of its rows", { skip 
 test("what is no list of rows is refused by name, and so are options that a step has not", { skip }, async () => {
   const db = await shop();
   assert.equal((await rejection(db.atomic([]))).code, "OTSParameterInvalid");
-  for (const wrong of [[undefined, undefined], [[{ tableName: "item" }], undefined], [[{ tableName: "item", delete: { primaryKey: { id: 1 } } }], { atomic: true }]]) {
+  for (const wrong of [
+    [undefined, undefined],
+    [[{ tableName: "item" }], undefined],
+    [[{ tableName: "item", delete: { primaryKey: { id: 1 } } }], { atomic: true }],
+  ]) {
     const error = await rejection((db.atomic as (...given: unknown[]) => Promise<unknown>)(...wrong));
     assert.equal(error.code, "OTSParameterInvalid", error.message);
   }

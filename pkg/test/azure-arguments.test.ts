@@ -22,13 +22,22 @@ test("Z2: a typed value that has no place in JSON is refused, and the message sa
   const [db, t] = await things();
   const { code, message } = await caught(t.createEntity({ partitionKey: "p", rowKey: "r", size: { type: "Double", value: [5] } as never }));
   await db.close();
-  assert.deepEqual([code, message], ["OTSParameterInvalid", "The argument 'entity.size.value' is an array; it must be a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value }."]);
+  assert.deepEqual(
+    [code, message],
+    [
+      "OTSParameterInvalid",
+      "The argument 'entity.size.value' is an array; it must be a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value }.",
+    ],
+  );
 });
 
 test("Z2: an etag of null is no wildcard", { skip }, async () => {
   const [db, t] = await things();
   await t.createEntity({ partitionKey: "p", rowKey: "r", v: 1 });
-  const r = [await settle(t.updateEntity({ partitionKey: "p", rowKey: "r", v: 2 }, "Merge", { etag: null as never })), await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, { etag: null }]] as never))];
+  const r = [
+    await settle(t.updateEntity({ partitionKey: "p", rowKey: "r", v: 2 }, "Merge", { etag: null as never })),
+    await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, { etag: null }]] as never)),
+  ];
   await db.close();
   assert.deepEqual(r, ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
@@ -37,7 +46,10 @@ test("Z2: actions with an etag that is ignored are refused", { skip }, async () 
   const [db, t] = await things();
   const { etag } = await t.createEntity({ partitionKey: "p", rowKey: "r", v: 1 });
   await t.updateEntity({ partitionKey: "p", rowKey: "r", v: 2 });
-  const r = [await settle(t.submitTransaction([["upsert", { partitionKey: "p", rowKey: "r", v: 3 }, "Replace", { etag }]] as never)), await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, undefined, { etag }]] as never))];
+  const r = [
+    await settle(t.submitTransaction([["upsert", { partitionKey: "p", rowKey: "r", v: 3 }, "Replace", { etag }]] as never)),
+    await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, undefined, { etag }]] as never)),
+  ];
   await db.close();
   assert.deepEqual(r, ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
@@ -45,9 +57,13 @@ test("Z2: actions with an etag that is ignored are refused", { skip }, async () 
 test("Z3: odata takes a string or a date in quotes that are there already, and refuses any other value there", { skip }, () => {
   const [name, when] = ["O'Hara", new Date("2026-11-25T08:00:00Z")];
   assert.equal(odata`PartitionKey eq '${name}' and b eq ${name}`, "PartitionKey eq 'O''Hara' and b eq 'O''Hara'");
-  assert.equal(odata`a gt datetime'${when}' and b eq '' and c eq ${when}`, "a gt datetime'2026-11-25T08:00:00.000Z' and b eq '' and c eq datetime'2026-11-25T08:00:00.000Z'");
+  assert.equal(
+    odata`a gt datetime'${when}' and b eq '' and c eq ${when}`,
+    "a gt datetime'2026-11-25T08:00:00.000Z' and b eq '' and c eq datetime'2026-11-25T08:00:00.000Z'",
+  );
   assert.equal(odata`a eq 'it''s ${"'"}${""}' and b eq ${1}`, "a eq 'it''s ''' and b eq 1");
-  for (const value of [1, true, null, new Date(NaN), { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" }]) assert.throws(() => odata`a eq '${value}'`, /inside of quotes: leave them out/);
+  for (const value of [1, true, null, new Date(NaN), { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" }])
+    assert.throws(() => odata`a eq '${value}'`, /inside of quotes: leave them out/);
 });
 
 test("Z3: odata refuses an invalid date by a TypeError", { skip }, () => {
@@ -69,9 +85,16 @@ test("Z2, Z3: names that the service has for other things cannot be selected, an
   const [db, t] = await things();
   await t.createEntity({ partitionKey: "p", rowKey: "r", big: 5n });
   const answers = [];
-  for (const select of [["odata.etag"], ["big", "big@odata.type"]]) answers.push(await settle(t.getEntity("p", "r", { select })), await settle(t.listPage({ select })));
-  const odd = await t.getEntity("p", "r", { select: ["big", "a\"b\\", "\u0001", "__proto__", "\u{1F600}"] });
+  for (const select of [["odata.etag"], ["big", "big@odata.type"]])
+    answers.push(await settle(t.getEntity("p", "r", { select })), await settle(t.listPage({ select })));
+  const odd = await t.getEntity("p", "r", { select: ["big", 'a"b\\', "\u0001", "__proto__", "\u{1F600}"] });
   await db.close();
   assert.deepEqual(answers, ["OTSParameterInvalid", "OTSParameterInvalid", "OTSParameterInvalid", "OTSParameterInvalid"]);
-  assert.deepEqual(Object.entries(odd).slice(4), [["big", 5n], ["a\"b\\", null], ["\u0001", null], ["__proto__", null], ["\u{1F600}", null]]);
+  assert.deepEqual(Object.entries(odd).slice(4), [
+    ["big", 5n],
+    ['a"b\\', null],
+    ["\u0001", null],
+    ["__proto__", null],
+    ["\u{1F600}", null],
+  ]);
 });

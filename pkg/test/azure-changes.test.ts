@@ -18,8 +18,17 @@ test("Z1, ST1, ST2: a table of an account has a stream, whose changes are entiti
   await table.createEntity({ partitionKey: "before", rowKey: "" });
   await table.enableStream({ ...DAY, originColumns: ["n", "when"] });
   const properties = {
-    text: "é😀", n: 1, big: 2n ** 62n, half: 0.5, yes: true, when: new Date("2026-11-25T08:00:00.123Z"), old: new Date("1601-01-01T00:00:00Z"),
-    bytes: Uint8Array.of(0, 1, 255), none: new Uint8Array(), id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" }, ["__proto__"]: 7,
+    text: "é😀",
+    n: 1,
+    big: 2n ** 62n,
+    half: 0.5,
+    yes: true,
+    when: new Date("2026-11-25T08:00:00.123Z"),
+    old: new Date("1601-01-01T00:00:00Z"),
+    bytes: Uint8Array.of(0, 1, 255),
+    none: new Uint8Array(),
+    id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" },
+    ["__proto__"]: 7,
   };
   const key = { partitionKey: "a\u{1F600}\uFFFDé", rowKey: "r'" };
   const { etag } = await table.createEntity({ ...key, ...properties });
@@ -37,8 +46,14 @@ test("Z1, ST1, ST2: a table of an account has a stream, whose changes are entiti
     ["DELETE", key, {}],
   ]);
   const sequences = changes.map(({ sequence }) => sequence);
-  assert.deepEqual(sequences, sequences.toSorted((a, b) => a - b));
-  assert.deepEqual((await all(table.changes({ ...ONCE, from: update!.token }))).map(({ type }) => type), ["PUT", "DELETE"]);
+  assert.deepEqual(
+    sequences,
+    sequences.toSorted((a, b) => a - b),
+  );
+  assert.deepEqual(
+    (await all(table.changes({ ...ONCE, from: update!.token }))).map(({ type }) => type),
+    ["PUT", "DELETE"],
+  );
   await db.close();
 });
 
@@ -46,7 +61,12 @@ test("Z2, ST2: a time below a millisecond is the same in a change and in the ent
   const [db, table] = await things();
   await table.enableStream({ ...DAY, originColumns: ["a", "d"] });
   const when = (value: string) => ({ type: "DateTime", value });
-  const times = { a: when("1969-12-31T23:59:59.9999999Z"), b: when("1601-01-01T00:00:00.0000001Z"), c: when("1970-01-01T00:00:00.0009999Z"), d: when("9999-12-31T23:59:59.9999999Z") };
+  const times = {
+    a: when("1969-12-31T23:59:59.9999999Z"),
+    b: when("1601-01-01T00:00:00.0000001Z"),
+    c: when("1970-01-01T00:00:00.0009999Z"),
+    d: when("9999-12-31T23:59:59.9999999Z"),
+  };
   await table.createEntity({ partitionKey: "p", rowKey: "1", ...times });
   const entity = await table.getEntity("p", "1");
   assert.equal(entity["a"].getTime(), -1);
@@ -63,7 +83,10 @@ test("ST2: old values have the names of an entity, and none that another client 
   const client = azureHttpClient(db, { auth: "off" });
   const headers = Object.entries({ "x-ms-version": "2019-02-02", Accept: "application/json", "Content-Type": "application/json" });
   const body = JSON.stringify({ n: 1, etag: "x", partitionKey: "y" });
-  assert.equal((await client.sendRequest({ url: "https://demo.table.core.windows.net/things(PartitionKey='p',RowKey='1')", method: "PUT", headers, body })).status, 204);
+  assert.equal(
+    (await client.sendRequest({ url: "https://demo.table.core.windows.net/things(PartitionKey='p',RowKey='1')", method: "PUT", headers, body })).status,
+    204,
+  );
   const { etag, timestamp } = await table.getEntity("p", "1");
   await table.deleteEntity("p", "1");
   const [, gone] = await all(table.changes(ONCE));
@@ -84,7 +107,8 @@ test("ST1, ST2: old values of timestamp and etag are asked for by any of their n
     const { code, message } = await caught(table.enableStream({ ...DAY, originColumns: ["n", name] }));
     assert.deepEqual([code, message], ["OTSParameterInvalid", `The argument 'originColumns[1]' is '${name}'; it must be the name of a property.`]);
   }
-  for (const originColumns of [null, "n", [1]]) assert.equal((await caught(table.enableStream({ ...DAY, originColumns } as never))).code, "OTSParameterInvalid");
+  for (const originColumns of [null, "n", [1]])
+    assert.equal((await caught(table.enableStream({ ...DAY, originColumns } as never))).code, "OTSParameterInvalid");
   await db.close();
 });
 
@@ -96,16 +120,31 @@ test("ST2, ST3: records of consumers and of shards become changes of entities, w
   const { etag } = await table.createEntity({ ...key, big: -(2n ** 63n), when, n: 1 });
   const { timestamp } = await table.getEntity(key.partitionKey, key.rowKey);
   await table.deleteEntity(key.partitionKey, key.rowKey);
-  const expected = [["PUT", { ...key, big: -(2n ** 63n), when, n: 1, etag, timestamp }, {}], ["DELETE", key, { big: -(2n ** 63n) }]];
+  const expected = [
+    ["PUT", { ...key, big: -(2n ** 63n), when, n: 1, etag, timestamp }, {}],
+    ["DELETE", key, { big: -(2n ** 63n) }],
+  ];
   for await (const { records } of db.consumer({ tableName: "demo/things", group: "g", type: "Stream" })) {
     const changes = records.map((record) => entityChange<Any>(record));
-    assert.deepEqual(changes.map(({ type, entity, original }) => [type, entity, original]), expected);
-    assert.deepEqual(changes.map((change) => ["token" in change, change.sequence, change.recorded]), records.map(({ sequence, timestamp: recorded }) => [false, sequence, recorded]));
+    assert.deepEqual(
+      changes.map(({ type, entity, original }) => [type, entity, original]),
+      expected,
+    );
+    assert.deepEqual(
+      changes.map((change) => ["token" in change, change.sequence, change.recorded]),
+      records.map(({ sequence, timestamp: recorded }) => [false, sequence, recorded]),
+    );
     break;
   }
   const changes = await all(db.changes({ tableName: "demo/things", once: true }));
-  assert.deepEqual(changes.map((change) => entityChange<Any>(change)).map(({ type, entity, original }) => [type, entity, original]), expected);
-  assert.deepEqual(changes.map((change) => entityChange(change).token === change.token), [true, true]);
+  assert.deepEqual(
+    changes.map((change) => entityChange<Any>(change)).map(({ type, entity, original }) => [type, entity, original]),
+    expected,
+  );
+  assert.deepEqual(
+    changes.map((change) => entityChange(change).token === change.token),
+    [true, true],
+  );
   await db.createTable({ tableName: "other", primaryKey: [{ name: "PartitionKey", type: "STRING" }], stream: { enabled: true, ...DAY } });
   await db.putRow({ tableName: "other", primaryKey: { PartitionKey: "p" } });
   const [other] = await all(db.changes({ tableName: "other", once: true }));
@@ -121,7 +160,11 @@ test("ST2: a merge that makes the entity is a put, and one of an entity that is 
   await table.deleteEntity("p", "1");
   const changes = (await all(table.changes(ONCE))).map(({ type, entity: { etag, timestamp, ...rest } }) => [type, rest]);
   const key = { partitionKey: "p", rowKey: "1" };
-  assert.deepEqual(changes, [["PUT", { ...key, a: 1, b: 2 }], ["UPDATE", { ...key, b: 3 }], ["DELETE", key]]);
+  assert.deepEqual(changes, [
+    ["PUT", { ...key, a: 1, b: 2 }],
+    ["UPDATE", { ...key, b: 3 }],
+    ["DELETE", key],
+  ]);
   await db.close();
 });
 
@@ -160,10 +203,27 @@ test("Z2, ST2: changes have the same types in a database whose integers are bigi
 test("Z3, ST2: each change of a transaction is recorded, and a refused one is not", { skip }, async () => {
   const [db, table] = await things();
   await table.enableStream(DAY);
-  await table.submitTransaction([["create", { partitionKey: "p", rowKey: "1", n: 1 }], ["upsert", { partitionKey: "p", rowKey: "2", n: 2 }]]);
-  assert.equal(await settle(table.submitTransaction([["delete", { partitionKey: "p", rowKey: "1" }], ["create", { partitionKey: "p", rowKey: "2" }]])), "EntityAlreadyExists");
+  await table.submitTransaction([
+    ["create", { partitionKey: "p", rowKey: "1", n: 1 }],
+    ["upsert", { partitionKey: "p", rowKey: "2", n: 2 }],
+  ]);
+  assert.equal(
+    await settle(
+      table.submitTransaction([
+        ["delete", { partitionKey: "p", rowKey: "1" }],
+        ["create", { partitionKey: "p", rowKey: "2" }],
+      ]),
+    ),
+    "EntityAlreadyExists",
+  );
   assert.equal(await settle(table.createEntity({ partitionKey: "p", rowKey: "1" })), "EntityAlreadyExists");
-  assert.deepEqual((await all(table.changes(ONCE))).map(({ type, entity }) => [type, entity.rowKey, entity["n"]]), [["PUT", "1", 1], ["PUT", "2", 2]]);
+  assert.deepEqual(
+    (await all(table.changes(ONCE))).map(({ type, entity }) => [type, entity.rowKey, entity["n"]]),
+    [
+      ["PUT", "1", 1],
+      ["PUT", "2", 2],
+    ],
+  );
   await db.close();
 });
 
@@ -195,7 +255,10 @@ test("ST1, ST3: a stream is described, changed, disabled and gone with its table
   assert.deepEqual([stream!.tableName, stream!.expirationHours, stream!.originColumns], ["demo/things", 1, ["n"]]);
   assert.deepEqual((await db.describeStream({ streamId: stream!.streamId })).shards.length, 1);
   await azure(db, "DEMO").table("THINGS").enableStream({ expirationHours: 2 });
-  assert.deepEqual((await db.listStream({ tableName: "demo/Things" })).map(({ streamId, expirationHours }) => [streamId, expirationHours]), [[stream!.streamId, 2]]);
+  assert.deepEqual(
+    (await db.listStream({ tableName: "demo/Things" })).map(({ streamId, expirationHours }) => [streamId, expirationHours]),
+    [[stream!.streamId, 2]],
+  );
   await table.upsertEntity({ partitionKey: "p", rowKey: "1" });
   await table.disableStream();
   assert.equal(await settle(all(table.changes(ONCE))), "OTSObjectNotExist");
@@ -222,8 +285,12 @@ test("Z2, ST1: a property of any name can have its old values recorded", { skip 
 test("ST1: wrong arguments of a stream are refused by name, and change nothing", { skip }, async () => {
   const [db, table] = await things();
   for (const [options, about] of [
-    [undefined, /expiration time/], [{}, /expiration time/], [{ expirationHours: 0 }, /expiration time/], [{ expirationHours: 169 }, /expiration time/],
-    [{ expirationHours: 24, columns: [] }, /'columns' in 'enableStream'/], [{ expirationHours: 24, originColumns: "n" }, /originColumns/],
+    [undefined, /expiration time/],
+    [{}, /expiration time/],
+    [{ expirationHours: 0 }, /expiration time/],
+    [{ expirationHours: 169 }, /expiration time/],
+    [{ expirationHours: 24, columns: [] }, /'columns' in 'enableStream'/],
+    [{ expirationHours: 24, originColumns: "n" }, /originColumns/],
     [{ expirationHours: 24, originColumns: ["a b/"] }, /a b/],
   ] as const) {
     const error = await caught(table.enableStream(options as never));
@@ -247,24 +314,39 @@ test("Z1, I3: tables of accounts are described and streamed as others are, and c
   const [db, table] = await things();
   await table.createEntity({ partitionKey: "p", rowKey: "1" });
   const described = await db.describeTable({ tableName: "demo/things" });
-  assert.deepEqual([described.tableName, described.primaryKey.map(({ name }) => name), described.partitions.length], ["demo/things", ["PartitionKey", "RowKey"], 1]);
+  assert.deepEqual(
+    [described.tableName, described.primaryKey.map(({ name }) => name), described.partitions.length],
+    ["demo/things", ["PartitionKey", "RowKey"], 1],
+  );
   const tableName = "demo/things";
   const primaryKey = { PartitionKey: new Uint8Array(), RowKey: new Uint8Array() };
   for (const work of [
-    db.updateTable({ tableName, timeToLive: 86400 }), db.updateTable({ tableName, reservedThroughput: { read: 1 } }), db.deleteTable({ tableName }), db.getRow({ tableName, primaryKey }),
-    db.putRow({ tableName, primaryKey }), db.createIndex({ tableName, index: { indexName: "i", primaryKey: ["RowKey"] } }), db.createTable({ tableName, primaryKey: [{ name: "a", type: "STRING" }] }),
-  ]) assert.equal(await settle(work), "OTSParameterInvalid");
+    db.updateTable({ tableName, timeToLive: 86400 }),
+    db.updateTable({ tableName, reservedThroughput: { read: 1 } }),
+    db.deleteTable({ tableName }),
+    db.getRow({ tableName, primaryKey }),
+    db.putRow({ tableName, primaryKey }),
+    db.createIndex({ tableName, index: { indexName: "i", primaryKey: ["RowKey"] } }),
+    db.createTable({ tableName, primaryKey: [{ name: "a", type: "STRING" }] }),
+  ])
+    assert.equal(await settle(work), "OTSParameterInvalid");
   assert.doesNotMatch((await caught(db.getRow({ tableName: "thing", primaryKey: { a: 1 } }))).hint, /demo/);
   assert.equal(await settle(db.describeTable({ tableName: "demo/none" })), "OTSObjectNotExist");
   // Names that no table can have are wrong ones, as ever.
-  for (const wrong of ["a/b", "demo/", "/none", "demo/none/more", "demo/nöne"]) assert.equal(await settle(db.describeTable({ tableName: wrong })), "OTSParameterInvalid");
+  for (const wrong of ["a/b", "demo/", "/none", "demo/none/more", "demo/nöne"])
+    assert.equal(await settle(db.describeTable({ tableName: wrong })), "OTSParameterInvalid");
   await db.close();
 });
 
 test("Z1: the accounts that have tables are listed", { skip }, async () => {
   const db = await open();
   assert.deepEqual(await azureAccounts(db), []);
-  for (const [account, table] of [["Zoo", "a1a"], ["demo", "b1b"], ["demo", "c1c"]] as const) await azure(db, account).createTable(table);
+  for (const [account, table] of [
+    ["Zoo", "a1a"],
+    ["demo", "b1b"],
+    ["demo", "c1c"],
+  ] as const)
+    await azure(db, account).createTable(table);
   assert.deepEqual(await azureAccounts(db), ["demo", "zoo"]);
   await azure(db, "zoo").deleteTable("a1a");
   assert.deepEqual(await azureAccounts(db), ["demo"]);
@@ -284,7 +366,10 @@ test("ST2: consumers share the changes of an account's table, however they name 
   }
   assert.deepEqual([await db.listTable(), await db.listConsumerGroups()], [[], []], "nothing was made");
   for await (const { records, checkpoint } of db.consumer({ tableName: "demo/things", group: "g", type: "Stream" })) {
-    assert.deepEqual(records.map(({ type }) => type), ["PUT"]);
+    assert.deepEqual(
+      records.map(({ type }) => type),
+      ["PUT"],
+    );
     await checkpoint();
     break;
   }

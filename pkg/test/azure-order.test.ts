@@ -23,7 +23,14 @@ test("Z2: a refused change does not overtake a later one of the same entity", { 
   const ballast = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`t${i}`, "x".repeat(32_000)]));
   const works: Promise<string>[] = [];
   for (let i = 0; i < 36; i++) {
-    works.push(settle(t.submitTransaction([["upsert", { partitionKey: "p", rowKey: "0", v: i }], ...Array.from({ length: 8 }, (_, n) => ["upsert", { partitionKey: "p", rowKey: `b${n}`, ...ballast }] as const)] as never)));
+    works.push(
+      settle(
+        t.submitTransaction([
+          ["upsert", { partitionKey: "p", rowKey: "0", v: i }],
+          ...Array.from({ length: 8 }, (_, n) => ["upsert", { partitionKey: "p", rowKey: `b${n}`, ...ballast }] as const),
+        ] as never),
+      ),
+    );
     await wait(0);
   }
   await wait(700);
@@ -34,7 +41,10 @@ test("Z2: a refused change does not overtake a later one of the same entity", { 
   const v = (await t.getEntity("p", "0"))["v"];
   await db.close();
   // Refused ones may have been given up, because a later one was done.
-  assert.ok(answers.every((answer) => answer === "ok" || answer === "OTSServerBusy"), answers.join());
+  assert.ok(
+    answers.every((answer) => answer === "ok" || answer === "OTSServerBusy"),
+    answers.join(),
+  );
   assert.equal(answers.at(-1), "ok");
   assert.equal(v, 1000);
 });

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AzureNamedKeyCredential, AzureSASCredential, generateAccountSas, generateTableSas, odata, RestError, TableClient, TableServiceClient } from "@azure/data-tables";
+import {
+  AzureNamedKeyCredential,
+  AzureSASCredential,
+  generateAccountSas,
+  generateTableSas,
+  odata,
+  RestError,
+  TableClient,
+  TableServiceClient,
+} from "@azure/data-tables";
 
 import { azureHttpClient } from "../src/azure/index.js";
 import type { AccessRight, Database } from "../src/index.js";
@@ -35,9 +44,15 @@ const later = (): Date => new Date(Date.now() + 3_600_000);
 
 /** The status and the code of a refusal. One of a document or of a whole transaction is in XML, which the client does not read. */
 async function refusal(work: Promise<unknown>): Promise<readonly [number | undefined, string | undefined]> {
-  const error = await work.then(() => assert.fail("it was done"), (error: unknown) => error);
+  const error = await work.then(
+    () => assert.fail("it was done"),
+    (error: unknown) => error,
+  );
   assert.ok(error instanceof RestError, String(error));
-  const code = (error.details as { odataError?: { code: string } } | undefined)?.odataError?.code ?? error.code ?? /<m:code>(\w+)/.exec(error.response?.bodyAsText ?? "")?.[1];
+  const code =
+    (error.details as { odataError?: { code: string } } | undefined)?.odataError?.code ??
+    error.code ??
+    /<m:code>(\w+)/.exec(error.response?.bodyAsText ?? "")?.[1];
   return [error.statusCode, code];
 }
 
@@ -57,15 +72,25 @@ test("I6: the SDK's signatures with a key of the instance pass for every kind of
     await client.updateEntity({ partitionKey, rowKey: "a'b", n: 2 }, "Replace", { etag });
     await client.upsertEntity({ partitionKey, rowKey: "a'b", n: 3 });
     await client.deleteEntity(partitionKey, "é€😀");
-    assert.equal((await all(client.listEntities({ queryOptions: { filter: odata`PartitionKey eq ${partitionKey} and n eq ${1}` } }).byPage({ maxPageSize: 1 }))).flat().length, 2);
+    assert.equal(
+      (await all(client.listEntities({ queryOptions: { filter: odata`PartitionKey eq ${partitionKey} and n eq ${1}` } }).byPage({ maxPageSize: 1 }))).flat()
+        .length,
+      2,
+    );
   }
-  await client.submitTransaction([["create", { partitionKey: "p", rowKey: "r" }], ["upsert", { partitionKey: "p", rowKey: "é" }]]);
+  await client.submitTransaction([
+    ["create", { partitionKey: "p", rowKey: "r" }],
+    ["upsert", { partitionKey: "p", rowKey: "é" }],
+  ]);
   await client.setAccessPolicy([{ id: "all", accessPolicy: { permission: "raud" } }]);
   assert.equal((await client.getAccessPolicy()).length, 1);
   await service.setProperties({ cors: [] });
   await service.getProperties();
   assert.equal((await service.getStatistics()).geoReplication?.status, "live");
-  assert.deepEqual((await all(service.listTables({ queryOptions: { filter: odata`TableName eq ${"Things"}` } }))).map(({ name }) => name), ["Things"]);
+  assert.deepEqual(
+    (await all(service.listTables({ queryOptions: { filter: odata`TableName eq ${"Things"}` } }))).map(({ name }) => name),
+    ["Things"],
+  );
   await client.deleteTable();
   await db.close();
 });
@@ -97,13 +122,27 @@ test("I6: without a key, with a wrong one or one that is off, the SDK is refused
   const sound = new AzureNamedKeyCredential("demo", accountKey(accessKeySecret));
   await new TableClient(URL, "Things", sound, { httpClient }).createTable();
   const clients = (name: string): TableClient[] => [
-    new TableClient(URL, name, { httpClient }), new TableClient(URL, name, new AzureNamedKeyCredential("demo", accountKey("wrong")), { httpClient }),
+    new TableClient(URL, name, { httpClient }),
+    new TableClient(URL, name, new AzureNamedKeyCredential("demo", accountKey("wrong")), { httpClient }),
     new TableClient(URL, name, new AzureNamedKeyCredential("other", accountKey(accessKeySecret)), { httpClient }),
-    new TableClient(URL, name, new AzureSASCredential(generateTableSas(name, new AzureNamedKeyCredential("demo", accountKey("wrong")), { permissions: { query: true }, expiresOn: later() })), { httpClient }),
+    new TableClient(
+      URL,
+      name,
+      new AzureSASCredential(
+        generateTableSas(name, new AzureNamedKeyCredential("demo", accountKey("wrong")), { permissions: { query: true }, expiresOn: later() }),
+      ),
+      { httpClient },
+    ),
   ];
   const calls = (client: TableClient): Promise<unknown>[] => [
-    client.getEntity("p", "r"), client.createEntity({ partitionKey: "p", rowKey: "r" }), all(client.listEntities()), client.deleteEntity("p", "r"), client.createTable(),
-    client.upsertEntity({ partitionKey: "p", rowKey: "r" }), client.submitTransaction([["create", { partitionKey: "p", rowKey: "r" }]]), client.getAccessPolicy(),
+    client.getEntity("p", "r"),
+    client.createEntity({ partitionKey: "p", rowKey: "r" }),
+    all(client.listEntities()),
+    client.deleteEntity("p", "r"),
+    client.createTable(),
+    client.upsertEntity({ partitionKey: "p", rowKey: "r" }),
+    client.submitTransaction([["create", { partitionKey: "p", rowKey: "r" }]]),
+    client.getAccessPolicy(),
   ];
   for (const name of ["Things", "Nothing"]) {
     for (const client of clients(name)) for (const call of calls(client)) assert.deepEqual(await refusal(call), DENIED, name);
@@ -125,7 +164,9 @@ test("I6: a key's rights say what the SDK may do with it", { skip }, async () =>
   await writer.createEntity(entity);
   await writer.submitTransaction([["update", entity]]);
   assert.equal((await all(reader.listEntities())).length, 1);
-  for (const one of [reader, admin]) for (const call of [one.upsertEntity(entity), one.deleteEntity("p", "r"), one.submitTransaction([["delete", entity]])]) assert.deepEqual(await refusal(call), LACKS);
+  for (const one of [reader, admin])
+    for (const call of [one.upsertEntity(entity), one.deleteEntity("p", "r"), one.submitTransaction([["delete", entity]])])
+      assert.deepEqual(await refusal(call), LACKS);
   for (const one of [writer, admin]) for (const call of [one.getEntity("p", "r"), all(one.listEntities())]) assert.deepEqual(await refusal(call), LACKS);
   for (const one of [reader, writer]) for (const call of [one.deleteTable(), one.createTable()]) assert.deepEqual(await refusal(call), LACKS);
   await admin.deleteTable();
@@ -137,8 +178,10 @@ test("I6: a table's shared access signature gives the SDK what it names, in its 
   await new TableClient(URL, "Others", key, { httpClient }).createTable();
   for (const partitionKey of ["a", "b", "c"]) for (const rowKey of ["1", "2", "3"]) await owner.createEntity({ partitionKey, rowKey });
   type Values = Parameters<typeof generateTableSas>[2];
-  const by = (values: Values, name = "Things"): TableClient => new TableClient(URL, name, new AzureSASCredential(generateTableSas("Things", key, { expiresOn: later(), ...values })), { httpClient });
-  const keys = async (client: TableClient): Promise<string[]> => (await all(client.listEntities())).map(({ partitionKey, rowKey }) => `${partitionKey}${rowKey}`);
+  const by = (values: Values, name = "Things"): TableClient =>
+    new TableClient(URL, name, new AzureSASCredential(generateTableSas("Things", key, { expiresOn: later(), ...values })), { httpClient });
+  const keys = async (client: TableClient): Promise<string[]> =>
+    (await all(client.listEntities())).map(({ partitionKey, rowKey }) => `${partitionKey}${rowKey}`);
 
   const reader = by({ permissions: { query: true } });
   assert.equal((await keys(reader)).length, 9);
@@ -149,13 +192,20 @@ test("I6: a table's shared access signature gives the SDK what it names, in its 
   assert.deepEqual(await refusal(adder.upsertEntity({ partitionKey: "d", rowKey: "1" })), LACKS);
   assert.deepEqual(await refusal(adder.getEntity("d", "1")), LACKS);
   const changer = by({ permissions: { add: true, update: true, delete: true } });
-  await changer.submitTransaction([["upsert", { partitionKey: "d", rowKey: "1" }], ["create", { partitionKey: "d", rowKey: "2" }]]);
-  await changer.submitTransaction([["delete", { partitionKey: "d", rowKey: "1" }], ["delete", { partitionKey: "d", rowKey: "2" }]]);
+  await changer.submitTransaction([
+    ["upsert", { partitionKey: "d", rowKey: "1" }],
+    ["create", { partitionKey: "d", rowKey: "2" }],
+  ]);
+  await changer.submitTransaction([
+    ["delete", { partitionKey: "d", rowKey: "1" }],
+    ["delete", { partitionKey: "d", rowKey: "2" }],
+  ]);
 
   const part = by({ permissions: { query: true, delete: true }, startPartitionKey: "a", startRowKey: "3", endPartitionKey: "b", endRowKey: "2" });
   assert.deepEqual(await keys(part), ["a3", "b1", "b2"]);
   assert.equal((await part.getEntity("b", "2")).rowKey, "2");
-  for (const call of [part.getEntity("b", "3"), part.deleteEntity("a", "2"), part.submitTransaction([["delete", { partitionKey: "c", rowKey: "1" }]])]) assert.equal((await refusal(call))[0], 403);
+  for (const call of [part.getEntity("b", "3"), part.deleteEntity("a", "2"), part.submitTransaction([["delete", { partitionKey: "c", rowKey: "1" }]])])
+    assert.equal((await refusal(call))[0], 403);
 
   const yesterday = new Date(Date.now() - 86_400_000);
   assert.deepEqual(await refusal(keys(by({ permissions: { query: true }, expiresOn: yesterday }))), DENIED);
@@ -211,7 +261,10 @@ test("I6: an account's shared access signature gives the SDK its permissions on 
   await service.getProperties();
   const client = new TableClient(URL, "Things", everything, { httpClient });
   await client.upsertEntity({ partitionKey: "p", rowKey: "r" });
-  await client.submitTransaction([["update", { partitionKey: "p", rowKey: "r" }], ["create", { partitionKey: "p", rowKey: "s" }]]);
+  await client.submitTransaction([
+    ["update", { partitionKey: "p", rowKey: "r" }],
+    ["create", { partitionKey: "p", rowKey: "s" }],
+  ]);
   const reads = new TableClient(URL, "Things", sas({ permissions: { query: true } }), { httpClient });
   assert.equal((await all(reads.listEntities())).length, 2);
   assert.deepEqual(await refusal(reads.deleteEntity("p", "r")), LACKS);

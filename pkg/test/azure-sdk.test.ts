@@ -3,7 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Edm, odata, RestError, TableClient, TableServiceClient, type TableServiceClientOptions, TableTransaction, type TableEntityResultPage, type TransactionAction } from "@azure/data-tables";
+import {
+  type Edm,
+  odata,
+  RestError,
+  TableClient,
+  TableServiceClient,
+  type TableServiceClientOptions,
+  TableTransaction,
+  type TableEntityResultPage,
+  type TransactionAction,
+} from "@azure/data-tables";
 
 import { azureHttpClient } from "../src/azure/index.js";
 import type { Database } from "../src/index.js";
@@ -14,7 +24,10 @@ type HttpClient = NonNullable<TableServiceClientOptions["httpClient"]>;
 
 const URL = "https://demo.table.core.windows.net";
 
-interface Fields { n?: number; text?: string }
+interface Fields {
+  n?: number;
+  text?: string;
+}
 
 /** The client of the account's service. */
 const service = (db: Database): TableServiceClient => new TableServiceClient(URL, { httpClient: azureHttpClient(db, { auth: "off" }) });
@@ -28,12 +41,17 @@ async function table(db: Database, name = "Things"): Promise<TableClient> {
 
 /** The error of a call, which must be of the client's kind. */
 async function failure(work: Promise<unknown>): Promise<RestError> {
-  const error = await work.then(() => assert.fail("it was done"), (error: unknown) => error);
+  const error = await work.then(
+    () => assert.fail("it was done"),
+    (error: unknown) => error,
+  );
   assert.ok(error instanceof RestError, String(error));
   return error;
 }
 
-interface Details { odataError?: { code: string; message: { lang: string; value: string } } }
+interface Details {
+  odataError?: { code: string; message: { lang: string; value: string } };
+}
 
 /** The status and the code of the error of a single operation. */
 async function refusal(work: Promise<unknown>): Promise<readonly [number | undefined, string | undefined]> {
@@ -47,7 +65,8 @@ async function refused(client: TableClient, actions: TransactionAction[]): Promi
   return [statusCode, code, Number(/^(\d+):/.exec(message)?.[1])];
 }
 
-const rows = (count: number, partitionKey = "p"): TransactionAction[] => Array.from({ length: count }, (_, n) => ["upsert", { partitionKey, rowKey: String(n).padStart(4, "0"), n }]);
+const rows = (count: number, partitionKey = "p"): TransactionAction[] =>
+  Array.from({ length: count }, (_, n) => ["upsert", { partitionKey, rowKey: String(n).padStart(4, "0"), n }]);
 
 /** Fills a table with so many entities of two partitions. */
 async function fill(client: TableClient, count: number): Promise<void> {
@@ -68,19 +87,37 @@ test("Z1: the SDK's service client makes, lists and deletes tables, and what is 
   for (let n = 10; n < 30; n++) await client.createTable(`t${n}`);
   const names = (await all(client.listTables())).map(({ name }) => name);
   assert.deepEqual(names, ["Planes", "stations", ...Array.from({ length: 20 }, (_, n) => `t${n + 10}`)]);
-  assert.deepEqual((await all(client.listTables({ queryOptions: { filter: odata`TableName ge ${"t2"} and TableName lt ${"t23"}` } }))).map(({ name }) => name), ["t20", "t21", "t22"]);
+  assert.deepEqual(
+    (await all(client.listTables({ queryOptions: { filter: odata`TableName ge ${"t2"} and TableName lt ${"t23"}` } }))).map(({ name }) => name),
+    ["t20", "t21", "t22"],
+  );
   const pages = await all(client.listTables().byPage({ maxPageSize: 9 }));
-  assert.deepEqual(pages.map((page) => page.length), [9, 9, 4]);
-  assert.deepEqual(pages.flat().map(({ name }) => name), names);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [9, 9, 4],
+  );
+  assert.deepEqual(
+    pages.flat().map(({ name }) => name),
+    names,
+  );
   assert.equal(pages[2]!.continuationToken, undefined);
   // A page goes on behind its token, also after its table is gone.
   await client.deleteTable("t17");
   const rest = await all(client.listTables().byPage({ maxPageSize: 100, continuationToken: pages[0]!.continuationToken! }));
-  assert.deepEqual(rest.flat().map(({ name }) => name), names.slice(9).filter((name) => name !== "t17"));
+  assert.deepEqual(
+    rest.flat().map(({ name }) => name),
+    names.slice(9).filter((name) => name !== "t17"),
+  );
   await client.deleteTable("t17");
   await client.deleteTable("PLANES");
   assert.ok(!(await all(client.listTables())).some(({ name }) => name === "Planes"));
-  for (const [name, code] of [["a", "OutOfRangeInput"], ["a".repeat(64), "OutOfRangeInput"], ["my_table", "InvalidResourceName"], ["1ab", "InvalidResourceName"], ["tables", "InvalidInput"]]) {
+  for (const [name, code] of [
+    ["a", "OutOfRangeInput"],
+    ["a".repeat(64), "OutOfRangeInput"],
+    ["my_table", "InvalidResourceName"],
+    ["1ab", "InvalidResourceName"],
+    ["tables", "InvalidInput"],
+  ]) {
     assert.deepEqual(await refusal(client.createTable(name!)), [400, code], name);
   }
   await db.close();
@@ -111,7 +148,9 @@ test("Z1: service properties come back as the SDK set them, and statistics come 
     logging: { version: "1.0", delete: true, read: false, write: true, retentionPolicy },
     hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy },
     minuteMetrics: { version: "1.0", enabled: false, retentionPolicy: { enabled: false } },
-    cors: [{ allowedOrigins: "https://a.example,https://b.example", allowedMethods: "GET,PUT", allowedHeaders: "x-ms-*", exposedHeaders: "*", maxAgeInSeconds: 60 }],
+    cors: [
+      { allowedOrigins: "https://a.example,https://b.example", allowedMethods: "GET,PUT", allowedHeaders: "x-ms-*", exposedHeaders: "*", maxAgeInSeconds: 60 },
+    ],
   };
   await client.setProperties(properties);
   const { logging, hourMetrics, minuteMetrics, cors } = await client.getProperties();
@@ -139,20 +178,44 @@ test("Z1: any URL does, by the host's name or by the path, and each account has 
   const other = new TableServiceClient("https://other.table.core.windows.net", { httpClient });
   assert.deepEqual(await all(other.listTables()), []);
   await other.createTable("Things");
-  assert.deepEqual(await refusal(new TableClient("https://other.table.core.windows.net", "Things", { httpClient }).getEntity("p", "r")), [404, "ResourceNotFound"]);
+  assert.deepEqual(await refusal(new TableClient("https://other.table.core.windows.net", "Things", { httpClient }).getEntity("p", "r")), [
+    404,
+    "ResourceNotFound",
+  ]);
   await db.close();
 });
 
 /** All eight types, as JavaScript has them and by their names. */
 const GUID = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const NATIVE = {
-  text: "é€😀 'quoted' {\"json\":1}", empty: "", yes: true, no: false, int: -(2 ** 31), most: 2 ** 31 - 1, fraction: 0.1, large: 1.5e300, tiny: 5e-324,
-  big: 2n ** 63n - 1n, small: -(2n ** 63n), zero: 0n, when: new Date("2026-11-25T08:00:00.123Z"), old: new Date("1601-01-01T00:00:00Z"), last: new Date("9999-12-31T23:59:59.999Z"),
-  bytes: Uint8Array.from({ length: 256 }, (_, at) => at), none: new Uint8Array(), long: "x".repeat(32768), wide: new Uint8Array(65536).fill(7),
+  text: "é€😀 'quoted' {\"json\":1}",
+  empty: "",
+  yes: true,
+  no: false,
+  int: -(2 ** 31),
+  most: 2 ** 31 - 1,
+  fraction: 0.1,
+  large: 1.5e300,
+  tiny: 5e-324,
+  big: 2n ** 63n - 1n,
+  small: -(2n ** 63n),
+  zero: 0n,
+  when: new Date("2026-11-25T08:00:00.123Z"),
+  old: new Date("1601-01-01T00:00:00Z"),
+  last: new Date("9999-12-31T23:59:59.999Z"),
+  bytes: Uint8Array.from({ length: 256 }, (_, at) => at),
+  none: new Uint8Array(),
+  long: "x".repeat(32768),
+  wide: new Uint8Array(65536).fill(7),
 };
 const TYPED = {
-  edmBinary: { type: "Binary", value: "AAEC/w==" }, edmBoolean: { type: "Boolean", value: true }, edmDateTime: { type: "DateTime", value: "2026-11-25T08:00:00.1234567Z" },
-  edmDouble: { type: "Double", value: 2.5 }, edmGuid: { type: "Guid", value: GUID }, edmInt32: { type: "Int32", value: 7 }, edmInt64: { type: "Int64", value: "-9007199254740993" },
+  edmBinary: { type: "Binary", value: "AAEC/w==" },
+  edmBoolean: { type: "Boolean", value: true },
+  edmDateTime: { type: "DateTime", value: "2026-11-25T08:00:00.1234567Z" },
+  edmDouble: { type: "Double", value: 2.5 },
+  edmGuid: { type: "Guid", value: GUID },
+  edmInt32: { type: "Int32", value: 7 },
+  edmInt64: { type: "Int64", value: "-9007199254740993" },
   edmString: { type: "String", value: "7" },
 } satisfies Record<string, Edm<"Binary" | "Boolean" | "DateTime" | "Double" | "Guid" | "Int32" | "Int64" | "String">>;
 
@@ -169,8 +232,14 @@ test("Z2: values of all eight types, native and by name, come back from the SDK 
   const { etag } = await client.createEntity({ ...key, ...NATIVE, ...TYPED, nothing: null, missing: undefined });
   const read = await client.getEntity(key.partitionKey, key.rowKey);
   const plain = {
-    edmBinary: Uint8Array.of(0, 1, 2, 255), edmBoolean: true, edmDateTime: new Date("2026-11-25T08:00:00.123Z"), edmDouble: 2.5, edmGuid: TYPED.edmGuid, edmInt32: 7,
-    edmInt64: -9007199254740993n, edmString: "7",
+    edmBinary: Uint8Array.of(0, 1, 2, 255),
+    edmBoolean: true,
+    edmDateTime: new Date("2026-11-25T08:00:00.123Z"),
+    edmDouble: 2.5,
+    edmGuid: TYPED.edmGuid,
+    edmInt32: 7,
+    edmInt64: -9007199254740993n,
+    edmString: "7",
   };
   assert.deepEqual(fields(read), { ...NATIVE, ...plain });
   assert.deepEqual([read.partitionKey, read.rowKey, read.etag], [key.partitionKey, key.rowKey, etag]);
@@ -191,7 +260,14 @@ test("Z2: without conversion the SDK gives each value with its type, and can wri
   const key = { partitionKey: "p", rowKey: "r" };
   const odd = { nan: { type: "Double", value: "NaN" }, up: { type: "Double", value: "Infinity" }, down: { type: "Double", value: "-Infinity" } };
   await client.createEntity({ ...key, ...TYPED, ...odd, half: 0.5 });
-  const expected = { ...TYPED, ...odd, half: { type: "Double", value: "0.5" }, edmBoolean: { type: "Boolean", value: "true" }, edmDouble: { type: "Double", value: "2.5" }, edmInt32: { type: "Int32", value: "7" } };
+  const expected = {
+    ...TYPED,
+    ...odd,
+    half: { type: "Double", value: "0.5" },
+    edmBoolean: { type: "Boolean", value: "true" },
+    edmDouble: { type: "Double", value: "2.5" },
+    edmInt32: { type: "Int32", value: "7" },
+  };
   const read = await client.getEntity("p", "r", { disableTypeConversion: true });
   assert.deepEqual(fields(read), expected);
   assert.deepEqual((await all(client.listEntities({ disableTypeConversion: true }))).map(fields), [expected]);
@@ -209,10 +285,19 @@ test("Z2: values, names and keys beyond the limits are refused to the SDK by the
   const write = (entity: Record<string, unknown>): Promise<unknown> => client.createEntity({ partitionKey: "p", rowKey: "r", ...entity });
   const many = (count: number): Record<string, number> => Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]));
   const cases: [Record<string, unknown>, string][] = [
-    [{ text: "x".repeat(32769) }, "PropertyValueTooLarge"], [{ bytes: new Uint8Array(65537) }, "PropertyValueTooLarge"], [many(253), "TooManyProperties"],
-    [Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`p${n}`, "x".repeat(32768)])), "EntityTooLarge"], [{ ["n".repeat(256)]: 1 }, "PropertyNameTooLong"], [{ "a-b": 1 }, "PropertyNameInvalid"],
-    [{ partitionKey: "a/b" }, "OutOfRangeInput"], [{ rowKey: "a\tb" }, "OutOfRangeInput"], [{ rowKey: "r".repeat(1025) }, "PropertyValueTooLarge"], [{ rowKey: 5 }, "InvalidInput"],
-    [{ when: new Date("1600-12-31T23:59:59Z") }, "OutOfRangeInput"], [{ big: 2n ** 63n }, "InvalidInput"], [{ guid: { type: "Guid", value: "no" } }, "InvalidInput"],
+    [{ text: "x".repeat(32769) }, "PropertyValueTooLarge"],
+    [{ bytes: new Uint8Array(65537) }, "PropertyValueTooLarge"],
+    [many(253), "TooManyProperties"],
+    [Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`p${n}`, "x".repeat(32768)])), "EntityTooLarge"],
+    [{ ["n".repeat(256)]: 1 }, "PropertyNameTooLong"],
+    [{ "a-b": 1 }, "PropertyNameInvalid"],
+    [{ partitionKey: "a/b" }, "OutOfRangeInput"],
+    [{ rowKey: "a\tb" }, "OutOfRangeInput"],
+    [{ rowKey: "r".repeat(1025) }, "PropertyValueTooLarge"],
+    [{ rowKey: 5 }, "InvalidInput"],
+    [{ when: new Date("1600-12-31T23:59:59Z") }, "OutOfRangeInput"],
+    [{ big: 2n ** 63n }, "InvalidInput"],
+    [{ guid: { type: "Guid", value: "no" } }, "InvalidInput"],
   ];
   for (const [entity, code] of cases) assert.deepEqual(await refusal(write(entity)), [400, code], Object.keys(entity)[0]);
   // The text would be more than a request may have.
@@ -220,7 +305,12 @@ test("Z2: values, names and keys beyond the limits are refused to the SDK by the
   const http = azureHttpClient(db, { auth: "off" });
   // The engine takes no request of this size; the answer is the service's all the same.
   for (const body of ["x".repeat(70 << 20), new Uint8Array(70 << 20)]) {
-    const { status, bodyAsText } = await http.sendRequest({ method: "POST", url: "https://demo.table.core.windows.net/things", headers: [["accept", "application/json"]], body });
+    const { status, bodyAsText } = await http.sendRequest({
+      method: "POST",
+      url: "https://demo.table.core.windows.net/things",
+      headers: [["accept", "application/json"]],
+      body,
+    });
     assert.deepEqual([status, bodyAsText.includes("RequestBodyTooLarge")], [413, true]);
   }
   assert.deepEqual(await all(client.listEntities()), []);
@@ -276,7 +366,9 @@ test("Z3: the SDK's select gives the named properties, and null for what an enti
   await client.createEntity({ partitionKey: "p", rowKey: "r", n: 1, text: "one" });
   const bare = (entity: unknown): object => Object.fromEntries(Object.entries(entity as object).filter(([name]) => !/^odata|etag/.test(name)));
   assert.deepEqual(bare(await client.getEntity("p", "r", { queryOptions: { select: ["n", "rowKey", "absent"] } })), { n: 1, rowKey: "r", absent: null });
-  assert.deepEqual((await all(client.listEntities({ queryOptions: { select: ["text", "partitionKey", "etag"] } }))).map(bare), [{ text: "one", partitionKey: "p" }]);
+  assert.deepEqual((await all(client.listEntities({ queryOptions: { select: ["text", "partitionKey", "etag"] } }))).map(bare), [
+    { text: "one", partitionKey: "p" },
+  ]);
   assert.match((await client.getEntity("p", "r", { queryOptions: { select: ["n"] } })).etag, /^W\//);
   await db.close();
 });
@@ -286,20 +378,34 @@ test("Z3: the SDK's filters find by keys, by every type and by odata's escapes, 
   const client = await table(db);
   for (let n = 0; n < 30; n++) {
     await client.createEntity({
-      partitionKey: `p${n % 3}`, rowKey: String(n).padStart(2, "0"), n, big: BigInt(n) << 40n, half: n + 0.5, name: `O'Hara ${n}`, when: new Date(Date.UTC(2026, 0, n + 1)),
-      even: n % 2 === 0, bytes: Uint8Array.of(n), guid: { type: "Guid", value: GUID.replace(/..$/, String(n).padStart(2, "0")) },
+      partitionKey: `p${n % 3}`,
+      rowKey: String(n).padStart(2, "0"),
+      n,
+      big: BigInt(n) << 40n,
+      half: n + 0.5,
+      name: `O'Hara ${n}`,
+      when: new Date(Date.UTC(2026, 0, n + 1)),
+      even: n % 2 === 0,
+      bytes: Uint8Array.of(n),
+      guid: { type: "Guid", value: GUID.replace(/..$/, String(n).padStart(2, "0")) },
     });
   }
   const found = async (filter: string): Promise<number[]> => (await all(client.listEntities<Fields>({ queryOptions: { filter } }))).map(({ n }) => n!);
   assert.deepEqual(await found(odata`PartitionKey eq ${"p1"} and RowKey ge ${"10"} and RowKey lt ${"20"}`), [10, 13, 16, 19]);
   assert.deepEqual(await found(odata`name eq ${"O'Hara 7"}`), [7]);
-  assert.deepEqual(await found(odata`n gt ${27} or n lt ${2}`), [0, 1, 28, 29].sort((a, b) => (a % 3) - (b % 3) || a - b));
+  assert.deepEqual(
+    await found(odata`n gt ${27} or n lt ${2}`),
+    [0, 1, 28, 29].sort((a, b) => (a % 3) - (b % 3) || a - b),
+  );
   assert.deepEqual(await found(odata`when ge ${new Date(Date.UTC(2026, 0, 30))}`), [29]);
   assert.deepEqual(await found(odata`even eq ${true} and half lt ${3}`), [0, 2]);
   assert.deepEqual(await found(`big eq ${5n << 40n}L`), [5]);
   assert.deepEqual(await found("bytes eq X'0b' or bytes eq binary'0c'"), [12, 11]);
   assert.deepEqual(await found(`guid eq guid'${GUID.replace(/..$/, "09")}'`), [9]);
-  assert.deepEqual(await found("not (even) and not (n le 25)"), [27, 29].sort((a, b) => (a % 3) - (b % 3)));
+  assert.deepEqual(
+    await found("not (even) and not (n le 25)"),
+    [27, 29].sort((a, b) => (a % 3) - (b % 3)),
+  );
   assert.deepEqual(await found("Timestamp ge datetime'2999-01-01T00:00:00Z'"), []);
   assert.deepEqual(await refusal(found("n eq")), [400, "InvalidInput"]);
   assert.deepEqual(await refusal(found("startswith(name,'O')")), [400, "InvalidInput"]);
@@ -313,14 +419,23 @@ test("Z3: the SDK pages over 5,000 entities, by the service's pages and by small
   const expected = expectedKeys(5000);
   assert.deepEqual((await all(client.listEntities())).map(keyOf), expected);
   const pages = await all(client.listEntities().byPage());
-  assert.deepEqual(pages.map((page) => page.length), [1000, 1000, 1000, 1000, 1000]);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [1000, 1000, 1000, 1000, 1000],
+  );
   assert.deepEqual(pages.flat().map(keyOf), expected);
   assert.equal((pages[4] as TableEntityResultPage<object>).continuationToken, undefined);
   const small = await all(client.listEntities().byPage({ maxPageSize: 170 }));
-  assert.deepEqual(small.map((page) => page.length), [...Array.from({ length: 29 }, () => 170), 70]);
+  assert.deepEqual(
+    small.map((page) => page.length),
+    [...Array.from({ length: 29 }, () => 170), 70],
+  );
   assert.deepEqual(small.flat().map(keyOf), expected);
   const filtered = await all(client.listEntities<Fields>({ queryOptions: { filter: "n ge 2400", select: ["n"] } }).byPage({ maxPageSize: 30 }));
-  assert.deepEqual(filtered.flat().map(({ n }) => n), [...Array.from({ length: 200 }, (_, at) => 2400 + (at % 100))]);
+  assert.deepEqual(
+    filtered.flat().map(({ n }) => n),
+    [...Array.from({ length: 200 }, (_, at) => 2400 + (at % 100))],
+  );
   await db.close();
 });
 
@@ -331,7 +446,8 @@ test("Z3: a continuation token of the SDK goes on where it was, whatever was del
   const expected = expectedKeys(1000);
   const first = (await client.listEntities().byPage({ maxPageSize: 300 }).next()).value as TableEntityResultPage<object>;
   const token = first.continuationToken!;
-  const from = async (continuationToken: string): Promise<string[]> => (await all(client.listEntities().byPage({ maxPageSize: 300, continuationToken }))).flat().map(keyOf);
+  const from = async (continuationToken: string): Promise<string[]> =>
+    (await all(client.listEntities().byPage({ maxPageSize: 300, continuationToken }))).flat().map(keyOf);
   assert.deepEqual(first.map(keyOf), expected.slice(0, 300));
   assert.deepEqual(await from(token), expected.slice(300));
   // The entities around the token, and one before it.
@@ -339,9 +455,11 @@ test("Z3: a continuation token of the SDK goes on where it was, whatever was del
   await client.createEntity({ partitionKey: "a", rowKey: "0000x" });
   assert.deepEqual(await from(token), expected.slice(302));
   // The rest of its partition.
-  for (let at = 302; at < 500; at += 99) await client.submitTransaction(expected.slice(at, Math.min(at + 99, 500)).map((key) => ["delete", { partitionKey: "a", rowKey: key.slice(1) }]));
+  for (let at = 302; at < 500; at += 99)
+    await client.submitTransaction(expected.slice(at, Math.min(at + 99, 500)).map((key) => ["delete", { partitionKey: "a", rowKey: key.slice(1) }]));
   assert.deepEqual(await from(token), expected.slice(500));
-  for (let at = 500; at < 1000; at += 100) await client.submitTransaction(expected.slice(at, at + 100).map((key) => ["delete", { partitionKey: "b", rowKey: key.slice(1) }]));
+  for (let at = 500; at < 1000; at += 100)
+    await client.submitTransaction(expected.slice(at, at + 100).map((key) => ["delete", { partitionKey: "b", rowKey: key.slice(1) }]));
   assert.deepEqual(await from(token), []);
   await client.createEntity({ partitionKey: "c", rowKey: "" });
   assert.deepEqual(await from(token), ["c"]);
@@ -355,8 +473,12 @@ test("Z3: a page of the SDK may begin at empty keys and at keys of any letters",
   for (const partitionKey of keys) for (const rowKey of ["", "'", "ü😀"]) await client.createEntity({ partitionKey, rowKey });
   const pages = await all(client.listEntities().byPage({ maxPageSize: 1 }));
   const ordered = [...keys].sort().flatMap((partitionKey) => ["", "'", "ü😀"].map((rowKey) => [partitionKey, rowKey]));
-  assert.deepEqual(pages.flat().map(({ partitionKey, rowKey }) => [partitionKey, rowKey]), ordered);
-  for (const [partitionKey, rowKey] of ordered) await client.deleteEntity(partitionKey!, rowKey!, { etag: (await client.getEntity(partitionKey!, rowKey!)).etag });
+  assert.deepEqual(
+    pages.flat().map(({ partitionKey, rowKey }) => [partitionKey, rowKey]),
+    ordered,
+  );
+  for (const [partitionKey, rowKey] of ordered)
+    await client.deleteEntity(partitionKey!, rowKey!, { etag: (await client.getEntity(partitionKey!, rowKey!)).etag });
   assert.deepEqual(await all(client.listEntities()), []);
   await db.close();
 });
@@ -368,16 +490,30 @@ test("Z3: a transaction of the SDK does all kinds of actions, and answers for ea
   const { etag } = await client.createEntity({ partitionKey, rowKey: "old", n: 1, text: "one" });
   for (const rowKey of ["gone", "merged"]) await client.createEntity({ partitionKey, rowKey, text: rowKey });
   const answer = await client.submitTransaction([
-    ["create", { partitionKey, rowKey: "new", n: 1 }], ["delete", { partitionKey, rowKey: "gone" }], ["update", { partitionKey, rowKey: "old", n: 2 }, "Replace", { etag: etag! }],
-    ["update", { partitionKey, rowKey: "merged", n: 3 }, "Merge"], ["upsert", { partitionKey, rowKey: "up", big: 5n, text: "HTTP/1.1 500 {\"odata.error\":1}" }, "Replace"], ["upsert", { partitionKey, rowKey: "it's" }],
+    ["create", { partitionKey, rowKey: "new", n: 1 }],
+    ["delete", { partitionKey, rowKey: "gone" }],
+    ["update", { partitionKey, rowKey: "old", n: 2 }, "Replace", { etag: etag! }],
+    ["update", { partitionKey, rowKey: "merged", n: 3 }, "Merge"],
+    ["upsert", { partitionKey, rowKey: "up", big: 5n, text: 'HTTP/1.1 500 {"odata.error":1}' }, "Replace"],
+    ["upsert", { partitionKey, rowKey: "it's" }],
   ]);
   assert.equal(answer.status, 202);
-  assert.deepEqual(answer.subResponses.map(({ status }) => status), [204, 204, 204, 204, 204, 204]);
+  assert.deepEqual(
+    answer.subResponses.map(({ status }) => status),
+    [204, 204, 204, 204, 204, 204],
+  );
   const entities = Object.fromEntries((await all(client.listEntities())).map((entity) => [entity.rowKey, entity]));
   assert.deepEqual(Object.fromEntries(Object.entries(entities).map(([key, entity]) => [key, fields(entity as object)])), {
-    "it's": {}, merged: { n: 3, text: "merged" }, new: { n: 1 }, old: { n: 2 }, up: { big: 5n, text: "HTTP/1.1 500 {\"odata.error\":1}" },
+    "it's": {},
+    merged: { n: 3, text: "merged" },
+    new: { n: 1 },
+    old: { n: 2 },
+    up: { big: 5n, text: 'HTTP/1.1 500 {"odata.error":1}' },
   });
-  assert.deepEqual(answer.subResponses.map((one) => one.etag), ["new", undefined, "old", "merged", "up", "it's"].map((key) => key && entities[key]!.etag));
+  assert.deepEqual(
+    answer.subResponses.map((one) => one.etag),
+    ["new", undefined, "old", "merged", "up", "it's"].map((key) => key && entities[key]!.etag),
+  );
   assert.equal(answer.getResponseForEntity("new")?.etag, entities["new"]!.etag);
   await db.close();
 });
@@ -394,7 +530,10 @@ test("Z3: TableTransaction gathers actions, up to a hundred in a partition", { s
   next.updateEntity({ partitionKey: "p", rowKey: "a", n: 2 }, "Merge", { etag });
   next.deleteEntity("p", "b");
   await client.submitTransaction(next.actions);
-  assert.deepEqual((await all(client.listEntities<Fields>())).map(({ rowKey, n }) => [rowKey, n]), [["a", 2]]);
+  assert.deepEqual(
+    (await all(client.listEntities<Fields>())).map(({ rowKey, n }) => [rowKey, n]),
+    [["a", 2]],
+  );
   assert.equal((await client.submitTransaction(rows(100, "q"))).subResponses.length, 100);
   await db.close();
 });
@@ -415,7 +554,12 @@ test("Z3: a transaction of the SDK that fails says at which action, and does not
   await fails([...good, ["create", { partitionKey, rowKey: "old" }], ["delete", { partitionKey, rowKey: "no" }]], 409, "EntityAlreadyExists", 3);
   await fails([...good, ["update", { partitionKey, rowKey: "no" }, "Merge"]], 404, "ResourceNotFound", 3);
   await fails([["update", { partitionKey, rowKey: "no" }, "Replace"], ...good], 404, "ResourceNotFound", 0);
-  await fails([...rows(1), ["update", { partitionKey, rowKey: "old" }, "Replace", { etag: etag! }], ["upsert", { partitionKey, rowKey: "x" }]], 412, "UpdateConditionNotSatisfied", 1);
+  await fails(
+    [...rows(1), ["update", { partitionKey, rowKey: "old" }, "Replace", { etag: etag! }], ["upsert", { partitionKey, rowKey: "x" }]],
+    412,
+    "UpdateConditionNotSatisfied",
+    1,
+  );
   await fails([...good, ["delete", { partitionKey, rowKey: "no" }]], 404, "ResourceNotFound", 3);
   await fails([...good, ["upsert", { partitionKey, rowKey: "0001" }]], 400, "InvalidDuplicateRow", 3);
   await fails([...good, ["create", { partitionKey, rowKey: "x", "a-b": 1 }]], 400, "PropertyNameInvalid", 3);
@@ -429,7 +573,9 @@ test("Z3: a transaction of the SDK that fails says at which action, and does not
   const door = azureHttpClient(db, { auth: "off" });
   const httpClient: HttpClient = {
     sendRequest(request) {
-      request.body = (request.body as string).replace("PartitionKey='p',RowKey='0002'", "PartitionKey='q',RowKey='0002'").replace('"PartitionKey":"p","RowKey":"0002"', '"PartitionKey":"q","RowKey":"0002"');
+      request.body = (request.body as string)
+        .replace("PartitionKey='p',RowKey='0002'", "PartitionKey='q',RowKey='0002'")
+        .replace('"PartitionKey":"p","RowKey":"0002"', '"PartitionKey":"q","RowKey":"0002"');
       return door.sendRequest(request);
     },
   };
@@ -474,7 +620,12 @@ test("Z1: errors have the SDK's shape: the status, and the code and the text amo
   assert.match(odataError.message.value, /^The specified resource does not exist\.\nRequestId:[0-9a-f-]{36}\nTime:\d{4}-\d\d-\d\dT/);
   assert.deepEqual(JSON.parse(error.message), { "odata.error": odataError });
   assert.match(error.response!.headers.get("x-ms-request-id")!, /^[0-9a-f-]{36}$/);
-  const failed = await failure(client.submitTransaction([["create", { partitionKey: "p", rowKey: "r" }], ["delete", { partitionKey: "p", rowKey: "none" }]]));
+  const failed = await failure(
+    client.submitTransaction([
+      ["create", { partitionKey: "p", rowKey: "r" }],
+      ["delete", { partitionKey: "p", rowKey: "none" }],
+    ]),
+  );
   assert.deepEqual([failed.name, failed.code, failed.statusCode], ["RestError", "ResourceNotFound", 404]);
   assert.match(failed.message, /^1:The specified resource does not exist\./);
   assert.equal(failed.response?.status, 202);
@@ -493,7 +644,10 @@ test("Z1: a call of the SDK that is given up rejects, and its answers carry what
   control.abort();
   await assert.rejects(late, { name: "AbortError" });
   let status = 0;
-  await client.getEntity("p", "r", { requestOptions: { customHeaders: { "x-ms-client-request-id": "mine" } }, onResponse: (response) => void (status = response.status) });
+  await client.getEntity("p", "r", {
+    requestOptions: { customHeaders: { "x-ms-client-request-id": "mine" } },
+    onResponse: (response) => void (status = response.status),
+  });
   assert.equal(status, 200);
   await db.close();
 });
@@ -502,7 +656,10 @@ test("Z1: a call of the SDK that is given up rejects, and its answers carry what
 test("Z1: the SDK has the traps that the README names", { skip }, async () => {
   const db = await open();
   const client = await table(db);
-  const names = async (rowKey: string): Promise<string[]> => Object.keys(await client.getEntity("p", rowKey)).filter((name) => name !== "odata.metadata").sort();
+  const names = async (rowKey: string): Promise<string[]> =>
+    Object.keys(await client.getEntity("p", rowKey))
+      .filter((name) => name !== "odata.metadata")
+      .sort();
   const found = async (filter: string): Promise<number> => (await all(client.listEntities({ queryOptions: { filter } }))).length;
   // Numbers that JSON does not have.
   await client.createEntity({ partitionKey: "p", rowKey: "n", nan: NaN, up: Infinity, text: { type: "Double", value: "NaN" } });
@@ -513,9 +670,20 @@ test("Z1: the SDK has the traps that the README names", { skip }, async () => {
   await client.createEntity({ partitionKey: "p", rowKey: "own", timestamp: "mine", etag: "mine" });
   const own = await client.getEntity("p", "own");
   assert.match(own.etag + String(own.timestamp), /^W\/"datetime'.*'"\d{4}-/);
-  assert.deepEqual([await found("partitionKey eq 'p'"), await found("timestamp gt datetime'2000-01-01T00:00:00Z'"), await found("PartitionKey eq 'p'")], [0, 0, 2]);
+  assert.deepEqual(
+    [await found("partitionKey eq 'p'"), await found("timestamp gt datetime'2000-01-01T00:00:00Z'"), await found("PartitionKey eq 'p'")],
+    [0, 0, 2],
+  );
   // A second partition.
-  const apart = await client.submitTransaction([["create", { partitionKey: "p", rowKey: "a" }], ["create", { partitionKey: "q", rowKey: "b" }]]).then(() => assert.fail("it was done"), (error: unknown) => error);
+  const apart = await client
+    .submitTransaction([
+      ["create", { partitionKey: "p", rowKey: "a" }],
+      ["create", { partitionKey: "q", rowKey: "b" }],
+    ])
+    .then(
+      () => assert.fail("it was done"),
+      (error: unknown) => error,
+    );
   assert.deepEqual([apart instanceof RestError, (apart as Error).message], [false, "All operations in a transaction must target the same partitionKey"]);
   assert.equal(await found(""), 2, "nothing was sent");
   // Types that get lost.
@@ -529,7 +697,10 @@ test("Z1: the SDK has the traps that the README names", { skip }, async () => {
     assert.equal(await found("whole lt 3.5 and not (whole eq 3.0)"), 1, "an Int32: no literal of a wider type is equal to it");
   }
   await client.createEntity({ partitionKey: "p", rowKey: "large", whole: { type: "Double", value: "3000000000" } });
-  assert.deepEqual(await refusal(client.upsertEntity((await client.getEntity("p", "large", { disableTypeConversion: true })) as { partitionKey: string; rowKey: string })), [400, "InvalidInput"]);
+  assert.deepEqual(
+    await refusal(client.upsertEntity((await client.getEntity("p", "large", { disableTypeConversion: true })) as { partitionKey: string; rowKey: string })),
+    [400, "InvalidInput"],
+  );
   // Filters.
   await client.createEntity({ partitionKey: "p", rowKey: "f", one: new Uint8Array([1]) });
   assert.equal(await found(odata`one eq ${new Uint8Array([1])}`), 0);

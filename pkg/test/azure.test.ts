@@ -10,7 +10,10 @@ import type { Database, TabStoreError } from "../src/index.js";
 import { all } from "./support/azure.js";
 import { load, open, skip } from "./support/package.js";
 
-interface Fields { n?: number; text?: string | null }
+interface Fields {
+  n?: number;
+  text?: string | null;
+}
 
 async function table(db: Database): Promise<AzureTable<Fields>> {
   return azure(db, "Demo").createTable<Fields>("Things");
@@ -51,9 +54,28 @@ test("Z2: values of all eight types come back as they were given", { skip }, asy
   const db = await open();
   const things = await azure(db, "demo").createTable("things");
   const properties = {
-    text: "é€😀\0", empty: "", yes: true, no: false, int: -(2 ** 31), most: 2 ** 31 - 1, beyond: 2 ** 31, fraction: 0.1, large: 1e300, tiny: 5e-324,
-    nan: NaN, up: Infinity, down: -Infinity, big: 2n ** 63n - 1n, small: -(2n ** 63n), zero: 0n, when: new Date("2026-11-25T08:00:00.123Z"), old: new Date("1601-01-01T00:00:00Z"),
-    bytes: Uint8Array.from({ length: 256 }, (_, at) => at), none: new Uint8Array(), long: new Uint8Array(65536).fill(7), id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" },
+    text: "é€😀\0",
+    empty: "",
+    yes: true,
+    no: false,
+    int: -(2 ** 31),
+    most: 2 ** 31 - 1,
+    beyond: 2 ** 31,
+    fraction: 0.1,
+    large: 1e300,
+    tiny: 5e-324,
+    nan: NaN,
+    up: Infinity,
+    down: -Infinity,
+    big: 2n ** 63n - 1n,
+    small: -(2n ** 63n),
+    zero: 0n,
+    when: new Date("2026-11-25T08:00:00.123Z"),
+    old: new Date("1601-01-01T00:00:00Z"),
+    bytes: Uint8Array.from({ length: 256 }, (_, at) => at),
+    none: new Uint8Array(),
+    long: new Uint8Array(65536).fill(7),
+    id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" },
   };
   await things.createEntity({ partitionKey: "a'b é", rowKey: "", ...properties });
   const { partitionKey, rowKey, etag, timestamp, ...read } = await things.getEntity("a'b é", "");
@@ -63,7 +85,9 @@ test("Z2: values of all eight types come back as they were given", { skip }, asy
   assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/);
   // A type that JavaScript does not have.
   await things.upsertEntity({ partitionKey: "p", rowKey: "r", three: { type: "Double", value: "3" }, minus: -0 });
-  assert.deepEqual(await all(things.listEntities({ filter: "three eq 3.0", select: ["three", "minus", "rowKey", "missing"] })), [{ ...(await pick(things, "p", "r", ["partitionKey", "rowKey", "timestamp", "etag"])), three: 3, minus: -0, missing: null }]);
+  assert.deepEqual(await all(things.listEntities({ filter: "three eq 3.0", select: ["three", "minus", "rowKey", "missing"] })), [
+    { ...(await pick(things, "p", "r", ["partitionKey", "rowKey", "timestamp", "etag"])), three: 3, minus: -0, missing: null },
+  ]);
   assert.deepEqual(Object.keys(await things.getEntity("p", "r", { select: [] })).sort(), ["etag", "partitionKey", "rowKey", "timestamp"]);
   // What comes back can be written again.
   await things.updateEntity(await things.getEntity("a'b é", ""), "Replace");
@@ -78,8 +102,15 @@ test("Z2: a value with its type may be a number, a boolean or a Date, as those o
   const things = await azure(db, "demo").createTable("things");
   const when = new Date("2026-11-25T08:00:00.123Z");
   const given = {
-    int: { type: "Int32", value: 5 }, three: { type: "Double", value: 3 }, nan: { type: "Double", value: NaN }, minus: { type: "Double", value: -0 }, up: { type: "Double", value: Infinity },
-    yes: { type: "Boolean", value: true }, no: { type: "Boolean", value: "False" }, when: { type: "DateTime", value: when }, text: { type: "String", value: "a" },
+    int: { type: "Int32", value: 5 },
+    three: { type: "Double", value: 3 },
+    nan: { type: "Double", value: NaN },
+    minus: { type: "Double", value: -0 },
+    up: { type: "Double", value: Infinity },
+    yes: { type: "Boolean", value: true },
+    no: { type: "Boolean", value: "False" },
+    when: { type: "DateTime", value: when },
+    text: { type: "String", value: "a" },
   } satisfies Record<string, TypedValue>;
   // The same types are Microsoft's, but for the Date.
   const { when: _, ...theirs } = given;
@@ -89,7 +120,14 @@ test("Z2: a value with its type may be a number, a boolean or a Date, as those o
   assert.deepEqual(await pick(things, "p", "r", Object.keys(expected)), expected);
   assert.equal((await all(things.listEntities({ filter: "three eq 3.0 and minus eq 0.0 and int eq 5" }))).length, 1, "a Double is a Double");
   // What is none of its type is refused, as the service refuses it.
-  for (const value of [{ type: "Int32", value: 1.5 }, { type: "Int32", value: 2 ** 31 }, { type: "Int64", value: 5 }, { type: "String", value: 5 }, { type: "Boolean", value: 1 }, { type: "Guid", value: true }]) {
+  for (const value of [
+    { type: "Int32", value: 1.5 },
+    { type: "Int32", value: 2 ** 31 },
+    { type: "Int64", value: 5 },
+    { type: "String", value: 5 },
+    { type: "Boolean", value: 1 },
+    { type: "Guid", value: true },
+  ]) {
     assert.equal((await failure(things.upsertEntity({ partitionKey: "p", rowKey: "s", value }))).code, "InvalidInput", JSON.stringify(value));
   }
   for (const value of [{ type: "Int32" }, { type: "Single", value: 5 }, { type: "DateTime", value: new Date(NaN) }, { type: "Double", value: [] }]) {
@@ -136,7 +174,10 @@ test("Z2: names that the service or this interface has for itself hide nothing",
   }
   // Another client may call a property like that.
   const body = JSON.stringify({ PartitionKey: "p", RowKey: "r", etag: "mine", partitionKey: "other", timestamp: "never", n: 1 });
-  const headers = [["accept", "application/json"], ["content-type", "application/json"]] as const;
+  const headers = [
+    ["accept", "application/json"],
+    ["content-type", "application/json"],
+  ] as const;
   assert.equal((await azureHttpClient(db, { auth: "off" }).sendRequest({ method: "POST", url: "inproc://demo/things", headers, body })).status, 201);
   const { partitionKey, etag, timestamp, n } = await things.getEntity("p", "r");
   assert.deepEqual([partitionKey, n], ["p", 1]);
@@ -160,7 +201,10 @@ test("Z2: an ETag decides between two writers, and merge and replace do what the
   assert.equal("text" in (await things.getEntity("p", "r")), false);
   await things.upsertEntity({ ...key, text: "two" });
   await things.deleteEntity("p", "r", { etag: (await things.getEntity("p", "r")).etag });
-  assert.deepEqual([await failure(things.getEntity("p", "r")), await failure(things.deleteEntity("p", "r")), await failure(things.updateEntity(key))].map(({ code }) => code), ["ResourceNotFound", "ResourceNotFound", "ResourceNotFound"]);
+  assert.deepEqual(
+    [await failure(things.getEntity("p", "r")), await failure(things.deleteEntity("p", "r")), await failure(things.updateEntity(key))].map(({ code }) => code),
+    ["ResourceNotFound", "ResourceNotFound", "ResourceNotFound"],
+  );
   await db.close();
 });
 
@@ -169,14 +213,26 @@ test("Z3: pages go on where they ended, whatever was deleted meanwhile", { skip 
   const things = await table(db);
   for (let n = 0; n < 25; n++) await things.createEntity({ partitionKey: `p${n % 3}`, rowKey: String(n).padStart(2, "0"), n });
   const expected = Array.from({ length: 25 }, (_, n) => n).sort((a, b) => (a % 3) - (b % 3) || a - b);
-  assert.deepEqual((await all(things.listEntities({ pageSize: 4 }))).map(({ n }) => n), expected);
+  assert.deepEqual(
+    (await all(things.listEntities({ pageSize: 4 }))).map(({ n }) => n),
+    expected,
+  );
   const first = await things.listPage({ pageSize: 10 });
-  assert.deepEqual(first.entities.map(({ n }) => n), expected.slice(0, 10));
+  assert.deepEqual(
+    first.entities.map(({ n }) => n),
+    expected.slice(0, 10),
+  );
   await things.deleteEntity(`p${expected[10] % 3}`, String(expected[10]).padStart(2, "0"));
   const rest = await things.listPage({ continuation: first.continuation });
-  assert.deepEqual(rest.entities.map(({ n }) => n), expected.slice(11));
+  assert.deepEqual(
+    rest.entities.map(({ n }) => n),
+    expected.slice(11),
+  );
   assert.equal(rest.continuation, undefined);
-  assert.deepEqual((await all(things.listEntities({ filter: odata`PartitionKey eq ${"p1"} and n lt ${10}` }))).map(({ n }) => n), [1, 7]);
+  assert.deepEqual(
+    (await all(things.listEntities({ filter: odata`PartitionKey eq ${"p1"} and n lt ${10}` }))).map(({ n }) => n),
+    [1, 7],
+  );
   assert.equal((await failure(all(things.listEntities({ filter: "n eq" })))).code, "InvalidInput");
   await db.close();
 });
@@ -186,7 +242,8 @@ test("Z3: a transaction is done wholly or not at all, and says which action fail
   const things = await table(db);
   const { etag } = await things.createEntity({ partitionKey: "p", rowKey: "old", n: 1 });
   const answers = await things.submitTransaction([
-    ["create", { partitionKey: "p", rowKey: "a", n: 1 }], ["update", { partitionKey: "p", rowKey: "old", n: 2 }, "Replace", { etag }],
+    ["create", { partitionKey: "p", rowKey: "a", n: 1 }],
+    ["update", { partitionKey: "p", rowKey: "old", n: 2 }, "Replace", { etag }],
     ["upsert", { partitionKey: "p", rowKey: "b", text: "HTTP/1.1 409 Conflict" }, "Merge"],
   ]);
   assert.equal(answers[1].etag, (await things.getEntity("p", "old")).etag);
@@ -198,7 +255,13 @@ test("Z3: a transaction is done wholly or not at all, and says which action fail
     const { code, status, index } = await failure(things.submitTransaction(actions));
     return [code, status, index];
   };
-  assert.deepEqual(await refused([["create", { partitionKey: "p", rowKey: "c" }], ["update", { partitionKey: "p", rowKey: "old" }, "Merge", { etag }]]), ["UpdateConditionNotSatisfied", 412, 1]);
+  assert.deepEqual(
+    await refused([
+      ["create", { partitionKey: "p", rowKey: "c" }],
+      ["update", { partitionKey: "p", rowKey: "old" }, "Merge", { etag }],
+    ]),
+    ["UpdateConditionNotSatisfied", 412, 1],
+  );
   assert.deepEqual(await refused([...many(2), ["create", { partitionKey: "q", rowKey: "99" }]]), ["EntityAlreadyExists", 409, 2]);
   assert.deepEqual(await refused([...many(2), ["upsert", { partitionKey: "q", rowKey: "1" }]]), ["InvalidDuplicateRow", 400, 2]);
   assert.deepEqual(await refused([...many(1), ["upsert", { partitionKey: "z", rowKey: "1" }]]), ["CommandsInBatchActOnDifferentPartitions", 400, 1]);
@@ -216,7 +279,8 @@ test("Z3: a transaction that is refused as a whole names no action", { skip }, a
     return [error.code, error.status, error.index, error.retryable];
   };
   // Each is small enough, and 70 of them have more than 4 MiB.
-  const large = (count: number): TransactionAction<Fields>[] => Array.from({ length: count }, (_, n) => ["upsert", { partitionKey: "p", rowKey: String(n), text: "t".repeat(2 ** 15), more: "m".repeat(2 ** 15) }]);
+  const large = (count: number): TransactionAction<Fields>[] =>
+    Array.from({ length: count }, (_, n) => ["upsert", { partitionKey: "p", rowKey: String(n), text: "t".repeat(2 ** 15), more: "m".repeat(2 ** 15) }]);
   assert.deepEqual(await refused(large(70)), ["RequestBodyTooLarge", 413, undefined, false]);
   // The first one of a second may be larger than what a second has.
   await things.submitTransaction(large(10));
@@ -239,8 +303,14 @@ test("Z1: wrong arguments are refused by name, before anything is asked", { skip
   assert.match(await wrong(() => things.getEntity(undefined as never, "r")), /'key\.partitionKey' is undefined/);
   assert.match(await wrong(() => things.createEntity({ partitionKey: "p" } as never)), /'entity\.rowKey' is undefined/);
   assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", n: [1] as never })), /'entity\.n' is an array/);
-  assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", when: new Date(NaN) } as never)), /'entity\.when' is a Date out of range/);
-  assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "merge" as never)), /'mode' is 'merge'; it must be 'Merge' or 'Replace'/);
+  assert.match(
+    await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", when: new Date(NaN) } as never)),
+    /'entity\.when' is a Date out of range/,
+  );
+  assert.match(
+    await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "merge" as never)),
+    /'mode' is 'merge'; it must be 'Merge' or 'Replace'/,
+  );
   assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "Merge", { etag: "*\r\nX: 1" })), /'etag'/);
   assert.match(await wrong(() => things.getEntity("\ud800", "r")), /surrogate/);
   assert.match(await wrong(() => things.submitTransaction([])), /'actions' is an empty array/);
@@ -258,8 +328,12 @@ test("I6: a client without keys is refused, and passes with a key of the instanc
   const db = await open();
   await table(db);
   const { accessKeyId, accessKeySecret } = await db.createAccessKey({ rights: ["read"] });
-  const ask = async (client: ReturnType<typeof azureHttpClient>): Promise<number> => (await client.sendRequest({ method: "GET", url: "https://demo.table.example/Things()", headers: [["accept", "application/json"]] })).status;
-  assert.deepEqual([await ask(azureHttpClient(db)), await ask(azureHttpClient(db, { key: "wrong" })), await ask(azureHttpClient(db, { auth: "off" }))], [403, 403, 200]);
+  const ask = async (client: ReturnType<typeof azureHttpClient>): Promise<number> =>
+    (await client.sendRequest({ method: "GET", url: "https://demo.table.example/Things()", headers: [["accept", "application/json"]] })).status;
+  assert.deepEqual(
+    [await ask(azureHttpClient(db)), await ask(azureHttpClient(db, { key: "wrong" })), await ask(azureHttpClient(db, { auth: "off" }))],
+    [403, 403, 200],
+  );
   assert.equal(await ask(azureHttpClient(db, { key: accessKeySecret })), 200);
   await db.updateAccessKey({ accessKeyId, enabled: false });
   assert.equal(await ask(azureHttpClient(db, { key: accessKeySecret })), 403);
@@ -288,9 +362,11 @@ test("I5: requests to an account are counted, and those that are refused as erro
   };
   assert.deepEqual(await answered(), [2, 0]);
   for (const [work, code] of [
-    [things.createEntity({ partitionKey: "p", rowKey: "1" }), "EntityAlreadyExists"], [things.getEntity("p", "2"), "ResourceNotFound"],
+    [things.createEntity({ partitionKey: "p", rowKey: "1" }), "EntityAlreadyExists"],
+    [things.getEntity("p", "2"), "ResourceNotFound"],
     [things.updateEntity({ partitionKey: "p", rowKey: "1" }, "Merge", { etag: "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"" }), "UpdateConditionNotSatisfied"],
-  ] as const) assert.equal((await failure(work)).code, code);
+  ] as const)
+    assert.equal((await failure(work)).code, code);
   assert.deepEqual(await answered(), [5, 3]);
   await db.close();
 });

@@ -14,7 +14,10 @@ import { checked, WaitingTab } from "./support/tab.js";
 import { until } from "./support/turn.js";
 
 const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const refused = (code: string) => (error: unknown): boolean => error instanceof TabStoreError && error.code === code;
+const refused =
+  (code: string) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === code;
 const table = (tableName: string) => ({ tableName, primaryKey: [{ name: "id", type: "INTEGER" as const }] });
 const put = (id: number) => ({ tableName: "t", primaryKey: { id } });
 const never = (): Promise<never> => new Promise(() => {});
@@ -47,7 +50,11 @@ function leaders(options: EngineOptions): (setup?: Setup) => { leader: Leader; s
       close: async () => {},
     };
     const opened = { ...options, client: ++number };
-    const leader = new Leader(opened, async () => undefined, () => 0);
+    const leader = new Leader(
+      opened,
+      async () => undefined,
+      () => 0,
+    );
     undo.push(() => leader.stop());
     leader.lead(engine, opened, true);
     return { leader, session: () => sessions.at(-1)! };
@@ -55,14 +62,25 @@ function leaders(options: EngineOptions): (setup?: Setup) => { leader: Leader; s
 }
 
 /** A tab that follows, and leaders for it. */
-async function follower(setup?: Setup): Promise<{ db: OpenDatabase; following: Following; first: ReturnType<ReturnType<typeof leaders>>; lead: ReturnType<typeof leaders> }> {
+async function follower(
+  setup?: Setup,
+): Promise<{ db: OpenDatabase; following: Following; first: ReturnType<ReturnType<typeof leaders>>; lead: ReturnType<typeof leaders> }> {
   const client = new Client(10, false);
   let link = (): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const lead = leaders(checked().engine);
-  const following = new Following("demo", 10, async () => undefined, { agree: async () => {}, onClock: () => {}, linked: () => link(), refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  const following = new Following("demo", 10, async () => undefined, {
+    agree: async () => {},
+    onClock: () => {},
+    linked: () => link(),
+    refuse: (_, error) => assert.fail(error),
+    takeOver: () => assert.fail("it lives"),
+  });
   client.attach(following.add(client));
-  undo.push(() => following.drop(), () => void following.remove(client));
+  undo.push(
+    () => following.drop(),
+    () => void following.remove(client),
+  );
   const first = lead(setup);
   await following.begin();
   await linked;
@@ -81,7 +99,10 @@ test("changes that a leader has done, and not told, are asked again under their 
   await until(() => first.session()?.done.length === 4);
   const one = first.session();
   assert.deepEqual(one.done, ["createTable", "deleteTable", "createAccessKey", "createTable"]);
-  assert.ok(one.numbers.every((number, i) => number! > (one.numbers[i - 1] ?? 0)), `${one.numbers}`);
+  assert.ok(
+    one.numbers.every((number, i) => number! > (one.numbers[i - 1] ?? 0)),
+    `${one.numbers}`,
+  );
   first.leader.stop();
   // The next one goes before it has answered, too.
   const second = lead((engine) => (engine.tells = false));
@@ -132,9 +153,12 @@ test("reads are asked again without a word, and have no number", async () => {
 
 test("a change that is refused has an answer, and each further try is another request", async () => {
   let tries = 0;
-  const { db, first, lead } = await follower((engine) => (engine.admin = () => {
-    if (++tries < 3) throw failure("OTSQuotaExhausted", "Too frequent table operations.");
-  }));
+  const { db, first, lead } = await follower(
+    (engine) =>
+      (engine.admin = () => {
+        if (++tries < 3) throw failure("OTSQuotaExhausted", "Too frequent table operations.");
+      }),
+  );
   await db.createTable(table("a"));
   const { numbers } = first.session();
   assert.equal(new Set(numbers).size, 3, `${numbers}`);
@@ -145,7 +169,11 @@ test("a change that is refused has an answer, and each further try is another re
   first.leader.stop();
   const second = lead();
   await db.listTable();
-  assert.deepEqual(second.session().calls.map(([op]) => op), ["listTable"], "nothing is asked again that has an answer");
+  assert.deepEqual(
+    second.session().calls.map(([op]) => op),
+    ["listTable"],
+    "nothing is asked again that has an answer",
+  );
 });
 
 test("a change without an answer holds back what the leader may forget", async () => {
@@ -192,7 +220,10 @@ async function waiting(): Promise<{ tab: WaitingTab; create: Promise<string>; cl
   const tab = new WaitingTab();
   const client = await tab.join();
   undo.push(() => void client.close().catch(() => {}));
-  const create = new OpenDatabase("demo", "indexeddb", client).createTable(table("a")).then(() => "done", (error: TabStoreError) => error.code);
+  const create = new OpenDatabase("demo", "indexeddb", client).createTable(table("a")).then(
+    () => "done",
+    (error: TabStoreError) => error.code,
+  );
   await turn();
   leader.stop();
   return { tab, create, client, numbers: session().numbers };
@@ -202,7 +233,10 @@ test("a tab that leads itself asks its own engine for what another one may have 
   const { tab, create, numbers } = await waiting();
   tab.lead();
   assert.equal(await create, "done");
-  assert.deepEqual(tab.own[0].numbers.filter((number) => number !== undefined), numbers.filter((number) => number !== undefined));
+  assert.deepEqual(
+    tab.own[0].numbers.filter((number) => number !== undefined),
+    numbers.filter((number) => number !== undefined),
+  );
 });
 
 test("an engine that dies while it takes its followers over: the fresh one does not know what was done, so changes are refused by name", async () => {

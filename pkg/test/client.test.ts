@@ -23,7 +23,10 @@ test("all calls of one microtask leave in one frame, in call order", async () =>
   const { db, engine } = open();
   const results = await Promise.all([db.putRow(put(1)), db.getRow({ tableName: "t", primaryKey: { id: 1 } }), db.putRow(put(2))]);
   assert.equal(engine.frames.length, 1);
-  assert.deepEqual(engine.frames[0].map(({ op }) => op), [1, 4, 1]);
+  assert.deepEqual(
+    engine.frames[0].map(({ op }) => op),
+    [1, 4, 1],
+  );
   assert.equal((results[1] as Awaited<ReturnType<typeof db.getRow>>).row?.get("n"), 1);
   await db.putRow(put(3));
   assert.equal(engine.frames.length, 2);
@@ -41,22 +44,42 @@ test("R5: an engine in this thread is entered on a stack of its own: calls of on
   const calls = [db.putRow(put(1)), get(1), db.putRow(put(2)), get(2)] as const;
   assert.equal(engine.frames.length, 0);
   const [, first, , second] = await Promise.all(calls);
-  assert.deepEqual(engine.frames.map((frame) => frame.map(({ op }) => op)), [[1, 4, 1, 4]]);
+  assert.deepEqual(
+    engine.frames.map((frame) => frame.map(({ op }) => op)),
+    [[1, 4, 1, 4]],
+  );
   assert.deepEqual([first.row?.get("n"), second.row?.get("n")], [1, 2]);
 });
 
 test("a call with wrong arguments rejects, and leaves nothing in the frame of its neighbours", async () => {
   const { db, engine } = open();
-  const results = await Promise.allSettled([db.putRow(put(1)), db.putRow({ tableName: "t", primaryKey: { id: 2 }, attributes: { ok: 1, bad: undefined as never } }), db.putRow(put(3))]);
-  assert.deepEqual(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+  const results = await Promise.allSettled([
+    db.putRow(put(1)),
+    db.putRow({ tableName: "t", primaryKey: { id: 2 }, attributes: { ok: 1, bad: undefined as never } }),
+    db.putRow(put(3)),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled"],
+  );
   assert.match(String((results[1] as PromiseRejectedResult).reason), /TabStoreError: .*'bad'/);
-  assert.deepEqual(engine.frames[0].map(({ rows }) => rows[0].key), [{ id: { INTEGER: 1n } }, { id: { INTEGER: 3n } }]);
+  assert.deepEqual(
+    engine.frames[0].map(({ rows }) => rows[0].key),
+    [{ id: { INTEGER: 1n } }, { id: { INTEGER: 3n } }],
+  );
 });
 
 test("a call without any argument rejects and does not throw", async () => {
   const { db } = open();
-  for (const call of [() => db.putRow(undefined as never), () => db.getRow(undefined as never), () => db.createTable(undefined as never), () => db.describeTable(undefined as never),
-    () => db.batchGetRow(undefined as never), () => db.importRows(undefined as never, []), () => db.setClock("now" as never)]) {
+  for (const call of [
+    () => db.putRow(undefined as never),
+    () => db.getRow(undefined as never),
+    () => db.createTable(undefined as never),
+    () => db.describeTable(undefined as never),
+    () => db.batchGetRow(undefined as never),
+    () => db.importRows(undefined as never, []),
+    () => db.setClock("now" as never),
+  ]) {
     await assert.rejects(call, (error) => error instanceof TabStoreError && /argument/.test(error.message));
   }
 });
@@ -80,7 +103,13 @@ test("administration waits for the calls made before it", async () => {
 
 test("undefined options and the signal do not travel", async () => {
   const { db, engine } = open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: undefined, timeToLive: -1, signal: new AbortController().signal });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [{ name: "id", type: "INTEGER" }],
+    maxVersions: undefined,
+    timeToLive: -1,
+    signal: new AbortController().signal,
+  });
   assert.deepEqual(engine.calls, [["createTable", { tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], timeToLive: -1 }]]);
   await assert.rejects(db.createTable({ tableName: "t", primaryKey: [], maxVersion: 3 } as never), /Unknown argument 'maxVersion' in 'createTable'/);
 });
@@ -107,7 +136,10 @@ test("close waits for what is on its way, and refuses what comes later", async (
   const closing = db.close();
   await assert.rejects(db.putRow(put(2)), (error) => (error as TabStoreError).code === "Closed");
   await assert.rejects(db.metrics(), (error) => (error as TabStoreError).code === "Closed");
-  assert.throws(() => db.writer("t").put({ primaryKey: { id: 1 } }), (error) => (error as TabStoreError).code === "Closed");
+  assert.throws(
+    () => db.writer("t").put({ primaryKey: { id: 1 } }),
+    (error) => (error as TabStoreError).code === "Closed",
+  );
   assert.equal(engine.closed, false);
   engine.answer();
   await write;
@@ -137,7 +169,10 @@ test("an engine that dies rejects everything that waits and tells the health lis
   client.fail(local("OTSInternalServerError", "again"));
   await assert.rejects(write, /out of memory/);
   await assert.rejects(db.getRow({ tableName: "t", primaryKey: { id: 1 } }), /out of memory/);
-  assert.deepEqual(events.map(({ type, healthy, error }) => [type, healthy, error?.message]), [["health", false, "out of memory"]]);
+  assert.deepEqual(
+    events.map(({ type, healthy, error }) => [type, healthy, error?.message]),
+    [["health", false, "out of memory"]],
+  );
   await db.close();
 });
 
@@ -159,7 +194,14 @@ test("troubles that end nothing, and their end, are told to the health listeners
 test("T1: describeTable tells why an index is not built, as an error that callers know", async () => {
   const { db, engine } = open();
   const failure = { code: "QuotaExceeded", status: 507, retryable: false, message: "the origin's storage is full" };
-  engine.admin = () => ({ tableName: "t", partitions: [], indexes: [{ indexName: "x", phase: "FULL", failure }, { indexName: "y", phase: "INCR", failure: null }] });
+  engine.admin = () => ({
+    tableName: "t",
+    partitions: [],
+    indexes: [
+      { indexName: "x", phase: "FULL", failure },
+      { indexName: "y", phase: "INCR", failure: null },
+    ],
+  });
   const [x, y] = (await db.describeTable("t")).indexes;
   assert.ok(x.failure instanceof TabStoreError && x.failure.code === "QuotaExceeded" && x.failure.message === failure.message);
   assert.equal(y.failure, null);
@@ -248,7 +290,14 @@ test("R4: a getter that closes the database takes nothing from other calls, and 
     const { db, engine } = open(auto);
     const before = [put(1), put(2)].map((one) => db.putRow(one));
     let closing: Promise<void> | undefined;
-    const own = db.putRow({ tableName: "t", get primaryKey() { closing = db.close(); return { id: 3 }; }, attributes: { n: 3 } });
+    const own = db.putRow({
+      tableName: "t",
+      get primaryKey() {
+        closing = db.close();
+        return { id: 3 };
+      },
+      attributes: { n: 3 },
+    });
     const refused = assert.rejects(own, (error) => (error as TabStoreError).code === "Closed");
     await Promise.resolve();
     if (!auto) engine.answer();

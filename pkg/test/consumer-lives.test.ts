@@ -46,7 +46,10 @@ class Copy {
 async function contentOf(db: Database): Promise<unknown[]> {
   const rows: unknown[] = [];
   for await (const row of db.scan({ tableName: "t", maxVersions: 3 })) {
-    rows.push([row.primaryKey.id, Object.fromEntries(Object.entries(row.columns).map(([name, cells]) => [name, cells.map(({ value, version }) => [version, value])]))]);
+    rows.push([
+      row.primaryKey.id,
+      Object.fromEntries(Object.entries(row.columns).map(([name, cells]) => [name, cells.map(({ value, version }) => [version, value])])),
+    ]);
   }
   return rows;
 }
@@ -59,8 +62,17 @@ class Life {
   over: Promise<void>;
   error: unknown;
 
-  constructor(readonly tab: Tab, private readonly world: World, private readonly copy: Copy, type: "Stream" | "BaseAndStream", private readonly below: (n: number) => number, private readonly careful = false) {
-    const consumer = tab.group({ tableName: "t", group: "g", type, heartbeatTimeout: TIMEOUT, limit: 1 + below(40), signal: this.control.signal })[Symbol.asyncIterator]();
+  constructor(
+    readonly tab: Tab,
+    private readonly world: World,
+    private readonly copy: Copy,
+    type: "Stream" | "BaseAndStream",
+    private readonly below: (n: number) => number,
+    private readonly careful = false,
+  ) {
+    const consumer = tab
+      .group({ tableName: "t", group: "g", type, heartbeatTimeout: TIMEOUT, limit: 1 + below(40), signal: this.control.signal })
+      [Symbol.asyncIterator]();
     this.over = this.run(consumer).catch((error: unknown) => void (this.error = error));
   }
 
@@ -127,7 +139,9 @@ async function life(seed: number, type: "Stream" | "BaseAndStream"): Promise<{ r
   };
   if (type === "BaseAndStream") {
     // Rows that only the full part has.
-    await db.batchWriteRow(Array.from({ length: ROWS }, (_, i) => ({ tableName: "t", put: { primaryKey: { id: 1000 * (i % 3) - 500 - i }, attributes: { v: i, pad: pad(i) } } })));
+    await db.batchWriteRow(
+      Array.from({ length: ROWS }, (_, i) => ({ tableName: "t", put: { primaryKey: { id: 1000 * (i % 3) - 500 - i }, attributes: { v: i, pad: pad(i) } } })),
+    );
     for (let i = 0; i < 150; i++) await write();
     await db.flush();
     await db.compact();
@@ -136,18 +150,23 @@ async function life(seed: number, type: "Stream" | "BaseAndStream"): Promise<{ r
   }
   for (let step = 0; step < 70; step++) {
     switch (below(12)) {
-      case 0: case 1: case 2:
+      case 0:
+      case 1:
+      case 2:
         for (let i = below(30); i >= 0; i--) await write();
         break;
       case 3:
-        await db.batchWriteRow(Array.from({ length: ROWS }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: (written += 1), pad: pad(written) } } })));
+        await db.batchWriteRow(
+          Array.from({ length: ROWS }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: (written += 1), pad: pad(written) } } })),
+        );
         break;
       case 4:
         if (below(3) === 0) await db.batchWriteRow(Array.from({ length: ROWS - 5 }, (_, id) => ({ tableName: "t", delete: { primaryKey: { id } } })));
         await db.flush();
         await db.compact();
         break;
-      case 5: case 6: {
+      case 5:
+      case 6: {
         if (lives.length === 4) break;
         const one = new Life(world.open(), world, copy, type, below);
         lives.push(one);
@@ -183,7 +202,11 @@ async function life(seed: number, type: "Stream" | "BaseAndStream"): Promise<{ r
   await world.pass(12 * TIMEOUT, 100);
   for (let i = 0; i < 20; i++) await settle();
   const { channels } = await world.open().group({ tableName: "t", group: "g", type }).describe();
-  assert.deepEqual(channels.filter(({ waitingSince, phase, state }) => waitingSince !== null || (phase === "BaseData" && state !== "TERMINATED")), [], "all was read");
+  assert.deepEqual(
+    channels.filter(({ waitingSince, phase, state }) => waitingSince !== null || (phase === "BaseData" && state !== "TERMINATED")),
+    [],
+    "all was read",
+  );
   last.end();
   await world.pass(TIMEOUT);
   for (const { error } of all) if (error !== undefined && !/enough/.test(String(error))) throw error;

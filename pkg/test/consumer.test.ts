@@ -41,7 +41,9 @@ const next = async (consumer: AsyncIterator<ConsumerBatch>): Promise<ConsumerBat
 async function cut(db: Database, rounds = 4): Promise<void> {
   const pad = (id: number): string => Array.from({ length: 60 }, (_, i) => ((id * 7919 + i * 104_729) % 1_000_003).toString(36)).join("");
   for (let round = 0; round < rounds; round++) {
-    await db.batchWriteRow(Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })));
+    await db.batchWriteRow(
+      Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })),
+    );
     await db.flush();
     await db.compact();
   }
@@ -56,20 +58,40 @@ test("ST2: a group gives all rows with their versions, then what changed since i
   const first = await next(consumer);
   await db.deleteRow({ tableName: "t", primaryKey: { id: 4 } });
   await db.putRow(put(9));
-  const { records: [second] } = await next(consumer);
+  const {
+    records: [second],
+  } = await next(consumer);
   assert.deepEqual([first.records.map(({ primaryKey }) => primaryKey.id), first.phase, second.primaryKey.id], [[0, 1], "BaseData", 2]);
   assert.deepEqual([second.type, second.timestamp, second.sequence, second.original], ["PUT", 0, 0, {}]);
   await first.checkpoint();
   await consumer.return!();
   assert.deepEqual(await consumer.next(), { done: true, value: undefined });
   const rest = await taken(db.consumer({ tableName: "t", group: "search" }), 5);
-  assert.deepEqual(rest, [["BaseData", "PUT", 2], ["BaseData", "PUT", 3], ["BaseData", "PUT", 9], ["Stream", "DELETE", 4], ["Stream", "PUT", 9]]);
+  assert.deepEqual(rest, [
+    ["BaseData", "PUT", 2],
+    ["BaseData", "PUT", 3],
+    ["BaseData", "PUT", 9],
+    ["Stream", "DELETE", 4],
+    ["Stream", "PUT", 9],
+  ]);
   const now = Date.now();
   const versions = db.consumer({ tableName: "t", group: "versions", type: "BaseData" });
-  await db.putRow({ tableName: "t", primaryKey: { id: 4 }, attributes: { v: [{ value: 1, version: now - 1 }, { value: 2, version: now }] } });
+  await db.putRow({
+    tableName: "t",
+    primaryKey: { id: 4 },
+    attributes: {
+      v: [
+        { value: 1, version: now - 1 },
+        { value: 2, version: now },
+      ],
+    },
+  });
   for await (const { records } of versions) {
     const cells = records.find(({ primaryKey }) => primaryKey.id === 4)?.cells;
-    assert.deepEqual(cells, [{ op: "PUT", name: "v", version: now, value: 2 }, { op: "PUT", name: "v", version: now - 1, value: 1 }]);
+    assert.deepEqual(cells, [
+      { op: "PUT", name: "v", version: now, value: 2 },
+      { op: "PUT", name: "v", version: now - 1, value: 1 },
+    ]);
   }
   await db.close();
 });
@@ -84,10 +106,16 @@ test("ST3: a group of changes begins at the oldest, behind the latest, or at a t
   const latest = db.consumer({ tableName: "t", group: "latest", type: "Stream", from: "LATEST", signal: control.signal })[Symbol.asyncIterator]();
   const waits = latest.next();
   while ((await db.listConsumerGroups()).length === 0) await settle();
-  assert.deepEqual(await taken(db.consumer({ tableName: "t", group: "all", type: "Stream" }), 2), [["Stream", "PUT", 1], ["Stream", "PUT", 2]]);
+  assert.deepEqual(await taken(db.consumer({ tableName: "t", group: "all", type: "Stream" }), 2), [
+    ["Stream", "PUT", 1],
+    ["Stream", "PUT", 2],
+  ]);
   assert.deepEqual(await taken(db.consumer({ tableName: "t", group: "time", type: "Stream", from: start + 5000 }), 1), [["Stream", "PUT", 2]]);
   await db.putRow(put(3));
-  assert.deepEqual(((await waits).value as ConsumerBatch).records.map(({ primaryKey }) => primaryKey.id), [3]);
+  assert.deepEqual(
+    ((await waits).value as ConsumerBatch).records.map(({ primaryKey }) => primaryKey.id),
+    [3],
+  );
   const more = latest.next();
   control.abort(new Error("enough"));
   await assert.rejects(more, /enough/);
@@ -99,7 +127,9 @@ test("ST2: consumers that come divide the channels, and get those back of one th
   const db = await streamed({ partitions: { splitBytes: 20_000, mergeBytes: 0 } });
   await cut(db);
   const world = new World(db);
-  const [one, two] = [world.open(), world.open()].map((tab) => tab.group({ tableName: "t", group: "g", type: "BaseAndStream", heartbeatTimeout: 500 })[Symbol.asyncIterator]());
+  const [one, two] = [world.open(), world.open()].map((tab) =>
+    tab.group({ tableName: "t", group: "g", type: "BaseAndStream", heartbeatTimeout: 500 })[Symbol.asyncIterator](),
+  );
   const described = async (): Promise<Map<string, number>> => {
     const { channels, consumers } = await world.open().group({ tableName: "t", group: "g" }).describe();
     return new Map(consumers.map((id) => [id, channels.filter(({ consumer, state }) => consumer === id && state === "OPEN").length]));
@@ -126,7 +156,9 @@ test("ST2: the channel of a consumer that crashed is another one's after its tim
   for (let id = 0; id < 4; id++) await db.putRow(put(id));
   const world = new World(db);
   const [left, right] = [world.open(), world.open()];
-  const consumers = [left, right].map((tab) => tab.group({ tableName: "t", group: "g", type: "Stream", limit: 1, heartbeatTimeout: 1000 })[Symbol.asyncIterator]());
+  const consumers = [left, right].map((tab) =>
+    tab.group({ tableName: "t", group: "g", type: "Stream", limit: 1, heartbeatTimeout: 1000 })[Symbol.asyncIterator](),
+  );
   const first = await next(consumers[0]);
   await next(consumers[0]);
   await first.checkpoint();
@@ -137,7 +169,10 @@ test("ST2: the channel of a consumer that crashed is another one's after its tim
   await world.pass(900);
   assert.equal(got.length, 0, "its heartbeat may still come");
   await world.pass(600);
-  assert.deepEqual(got.map(({ records }) => records.map(({ primaryKey }) => primaryKey.id)), [[1]]);
+  assert.deepEqual(
+    got.map(({ records }) => records.map(({ primaryKey }) => primaryKey.id)),
+    [[1]],
+  );
   await consumers[1].return!();
   await db.close();
 });
@@ -184,7 +219,9 @@ test("ST2: a consumer that is frozen while it looks at its group delivers nothin
   for (let calls = 1; calls <= 16; calls++) {
     const group = `g${calls}`;
     const tab = world.open();
-    const [frozen, taker] = [tab, world.open()].map((one) => one.group({ tableName: "t", group, type: "Stream", limit: 1, heartbeatTimeout: 500 })[Symbol.asyncIterator]());
+    const [frozen, taker] = [tab, world.open()].map((one) =>
+      one.group({ tableName: "t", group, type: "Stream", limit: 1, heartbeatTimeout: 500 })[Symbol.asyncIterator](),
+    );
     await (await next(frozen)).checkpoint();
     // A look, and a read of the next record at the same time.
     world.now += 100;
@@ -217,7 +254,9 @@ test("ST2: a consumer that is frozen while it reads is not told that its old pla
   for (const id of [0, 1]) await db.putRow(put(id));
   const world = new World(db);
   const tab = world.open();
-  const [frozen, taker] = [tab, world.open()].map((one) => one.group({ tableName: "t", group: "g", type: "Stream", limit: 1, heartbeatTimeout: 500 })[Symbol.asyncIterator]());
+  const [frozen, taker] = [tab, world.open()].map((one) =>
+    one.group({ tableName: "t", group: "g", type: "Stream", limit: 1, heartbeatTimeout: 500 })[Symbol.asyncIterator](),
+  );
   await (await next(frozen)).checkpoint();
   tab.freeze(1);
   let told: unknown;
@@ -239,7 +278,11 @@ test("ST2: a consumer that is frozen while it reads is not told that its old pla
 });
 
 test("ST2: whether others have gone is judged only by time in which the consumer itself was running", () => {
-  const row = (beat: number): Map<string, ConsumerRow> => new Map([["a", { beat, timeout: 1000, hasLock: false }], ["me", { beat: 1, timeout: 1000, hasLock: false }]]);
+  const row = (beat: number): Map<string, ConsumerRow> =>
+    new Map([
+      ["a", { beat, timeout: 1000, hasLock: false }],
+      ["me", { beat: 1, timeout: 1000, hasLock: false }],
+    ]);
   let watchers = new Watchers(200);
   const looks = (...times: readonly number[]): string[] => times.flatMap((now) => [...watchers.look(row(1), "me", now)]);
   assert.deepEqual(looks(0, 200, 400, 600, 800), []);
@@ -258,18 +301,25 @@ test("ST2: whether others have gone is judged only by time in which the consumer
 });
 
 test("ST2: shares are even, and as few channels as possible change hands", () => {
-  const seen = (owners: Record<string, string>, ids: string[]) => ({
-    channels: new Map(Object.entries(owners).map(([id, owner]) => [id, { id, owner } as ChannelRow])),
-    consumers: new Map(ids.map((id) => [id, { beat: 1, timeout: 1000, hasLock: false }])),
-  }) as never;
+  const seen = (owners: Record<string, string>, ids: string[]) =>
+    ({
+      channels: new Map(Object.entries(owners).map(([id, owner]) => [id, { id, owner } as ChannelRow])),
+      consumers: new Map(ids.map((id) => [id, { beat: 1, timeout: 1000, hasLock: false }])),
+    }) as never;
   const open = ["1", "2", "3", "4"];
   const share = (owners: Record<string, string>, ids: string[], self: string, gone: string[] = []) => shareOf(seen(owners, ids), open, new Set(gone), self);
   assert.deepEqual(share({ 1: "", 2: "", 3: "", 4: "" }, ["a"], "a"), { target: 4, free: open });
   const all = { 1: "a", 2: "a", 3: "a", 4: "b" };
-  assert.deepEqual(["a", "b", "c"].map((self) => share(all, ["a", "b", "c"], self).target), [2, 1, 1]);
+  assert.deepEqual(
+    ["a", "b", "c"].map((self) => share(all, ["a", "b", "c"], self).target),
+    [2, 1, 1],
+  );
   assert.deepEqual(share(all, ["a", "b"], "b", ["a"]), { target: 4, free: ["1", "2", "3"] });
   assert.deepEqual(share(all, ["b", "c"], "c"), { target: 2, free: ["1", "2", "3"] }, "whoever has no row has gone");
-  assert.deepEqual(["a", "b", "c", "d", "e"].map((self) => share({ 1: "c", 2: "d", 3: "b", 4: "a" }, ["a", "b", "c", "d", "e"], self).target), [1, 1, 1, 1, 0]);
+  assert.deepEqual(
+    ["a", "b", "c", "d", "e"].map((self) => share({ 1: "c", 2: "d", 3: "b", 4: "a" }, ["a", "b", "c", "d", "e"], self).target),
+    [1, 1, 1, 1, 0],
+  );
 });
 
 test("ST2: a tab that ends is noticed by its lock, long before its heartbeat fails", { skip }, async () => {
@@ -291,7 +341,10 @@ test("ST2: a tab that ends is noticed by its lock, long before its heartbeat fai
   left.crash();
   held.clear();
   const two = right.group({ tableName: "t", group: "g" })[Symbol.asyncIterator]();
-  assert.deepEqual((await next(two)).records.map(({ primaryKey }) => primaryKey.id), [1]);
+  assert.deepEqual(
+    (await next(two)).records.map(({ primaryKey }) => primaryKey.id),
+    [1],
+  );
   await two.return!();
   assert.equal(held.size, 0);
   await db.close();
@@ -309,10 +362,19 @@ test("ST3: a place that has expired, and one in a stream that was disabled, are 
   await db.putRow(put(3));
   await db.setClock(start + 120 * hour);
   await db.putRow(put(4));
-  await assert.rejects(taken(group, 1), (error: Error & { hint?: string }) => code("OTSTunnelExpired", /group 'g'.*table 't'/)(error) && /delete\(\).*BaseAndStream/.test(error.hint ?? ""));
-  assert.deepEqual((await group.describe()).channels.map(({ expired }) => expired), [true]);
+  await assert.rejects(
+    taken(group, 1),
+    (error: Error & { hint?: string }) => code("OTSTunnelExpired", /group 'g'.*table 't'/)(error) && /delete\(\).*BaseAndStream/.test(error.hint ?? ""),
+  );
+  assert.deepEqual(
+    (await group.describe()).channels.map(({ expired }) => expired),
+    [true],
+  );
   await group.delete();
-  assert.deepEqual(await taken(db.consumer({ tableName: "t", group: "g", type: "BaseAndStream" }), 4), [1, 2, 3, 4].map((id) => ["BaseData", "PUT", id]));
+  assert.deepEqual(
+    await taken(db.consumer({ tableName: "t", group: "g", type: "BaseAndStream" }), 4),
+    [1, 2, 3, 4].map((id) => ["BaseData", "PUT", id]),
+  );
   await db.updateTable({ tableName: "t", stream: { enabled: false } });
   await db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } });
   await assert.rejects(taken(db.consumer({ tableName: "t", group: "g" }), 1), code("OTSTunnelExpired"));
@@ -329,16 +391,40 @@ test("ST2: groups are listed, described and deleted, and consumers of a deleted 
   const batch = await next(consumer);
   for await (const _ of db.consumer({ tableName: "u", group: "b", type: "BaseData" }));
   const all = await db.listConsumerGroups();
-  assert.deepEqual(all.map(({ tableName, group, type }) => [tableName, group, type]), [["t", "a", "Stream"], ["u", "b", "BaseData"]]);
+  assert.deepEqual(
+    all.map(({ tableName, group, type }) => [tableName, group, type]),
+    [
+      ["t", "a", "Stream"],
+      ["u", "b", "BaseData"],
+    ],
+  );
   assert.deepEqual(await db.listConsumerGroups({ tableName: "u" }), all.slice(1));
-  const { channels: [channel], consumers, ...rest } = await group.describe();
+  const {
+    channels: [channel],
+    consumers,
+    ...rest
+  } = await group.describe();
   assert.deepEqual(rest, all[0]);
-  assert.deepEqual(channel, { channelId: "1", state: "OPEN", phase: "Stream", consumer: consumers[0], checkpointTime: channel.checkpointTime, waitingSince: 1_700_000_000_000, expired: false });
+  assert.deepEqual(channel, {
+    channelId: "1",
+    state: "OPEN",
+    phase: "Stream",
+    consumer: consumers[0],
+    checkpointTime: channel.checkpointTime,
+    waitingSince: 1_700_000_000_000,
+    expired: false,
+  });
   await batch.checkpoint();
   assert.equal((await group.describe()).channels[0].waitingSince, null);
   await group.delete();
-  await assert.rejects(batch.checkpoint().then(() => consumer.next()), code("OTSResourceGone", /group 'a' of table 't'/));
-  assert.deepEqual((await db.listConsumerGroups()).map(({ group }) => group), ["b"]);
+  await assert.rejects(
+    batch.checkpoint().then(() => consumer.next()),
+    code("OTSResourceGone", /group 'a' of table 't'/),
+  );
+  assert.deepEqual(
+    (await db.listConsumerGroups()).map(({ group }) => group),
+    ["b"],
+  );
   const { count } = await db.count({ tableName: TABLE });
   assert.equal(count, 2, "the other group and its channel");
   await assert.rejects(group.describe(), code("OTSObjectNotExist", /'a'/));
@@ -350,22 +436,39 @@ test("ST2: wrong groups are refused by name", { skip }, async () => {
   const db = await streamed();
   await db.createTable({ tableName: "none", primaryKey: KEY });
   const refused = (request: object, expected: string, message: RegExp, hint?: RegExp): Promise<void> =>
-    assert.rejects(taken(db.consumer({ tableName: "t", group: "g", type: "Stream", ...request } as never), 1), (error: Error & { hint?: string }) => code(expected, message)(error) && (hint?.test(error.hint ?? "") ?? true));
+    assert.rejects(
+      taken(db.consumer({ tableName: "t", group: "g", type: "Stream", ...request } as never), 1),
+      (error: Error & { hint?: string }) => code(expected, message)(error) && (hint?.test(error.hint ?? "") ?? true),
+    );
   await refused({ type: "Both" }, "OTSParameterInvalid", /'type' is 'Both'.*'BaseData', 'Stream' or 'BaseAndStream'/);
   for (const group of ["", "a b", "é", "x".repeat(256), 7]) await refused({ group }, "OTSParameterInvalid", /'group' is .* 1 to 255 letters/);
   await refused({ tableName: 7 }, "OTSParameterInvalid", /tableName/);
-  await refused({ from: "oldest" }, "OTSParameterInvalid", /'from' is 'oldest'; it must be 'EARLIEST', 'LATEST' or a time/, /'oldest', 'latest' .* db\.changes/);
-  await assert.rejects(async () => {
-    for await (const _ of db.changes({ tableName: "t", from: "EARLIEST" }));
-  }, (error: Error & { hint?: string }) => code("OTSParameterInvalid", /'from' is 'EARLIEST'; it must be 'oldest', 'latest', a time/)(error) && /'EARLIEST' and 'LATEST' .* db\.consumer/.test(error.hint ?? ""));
-  for (const from of ["LATEST", "oldest"]) await refused({ type: "BaseAndStream", from }, "OTSParameterInvalid", /a group of the type 'BaseAndStream' begins with the rows/, /Leave 'from' out/);
+  await refused(
+    { from: "oldest" },
+    "OTSParameterInvalid",
+    /'from' is 'oldest'; it must be 'EARLIEST', 'LATEST' or a time/,
+    /'oldest', 'latest' .* db\.changes/,
+  );
+  await assert.rejects(
+    async () => {
+      for await (const _ of db.changes({ tableName: "t", from: "EARLIEST" }));
+    },
+    (error: Error & { hint?: string }) =>
+      code("OTSParameterInvalid", /'from' is 'EARLIEST'; it must be 'oldest', 'latest', a time/)(error) &&
+      /'EARLIEST' and 'LATEST' .* db\.consumer/.test(error.hint ?? ""),
+  );
+  for (const from of ["LATEST", "oldest"])
+    await refused({ type: "BaseAndStream", from }, "OTSParameterInvalid", /a group of the type 'BaseAndStream' begins with the rows/, /Leave 'from' out/);
   await refused({ limit: 0 }, "OTSParameterInvalid", /'limit' is 0.*1 to 1000/);
   await refused({ heartbeatTimeout: 100 }, "OTSParameterInvalid", /'heartbeatTimeout' is 100.*500 to 300000/);
   await refused({ groupName: "g" }, "OTSParameterInvalid", /'groupName'/);
   await refused({ type: undefined }, "OTSObjectNotExist", /no consumer group 'g'/, /give its type: 'BaseData' .*'Stream' .*'BaseAndStream'/);
   await refused({ tableName: "nobody" }, "OTSObjectNotExist", /table does not exist/);
   for (const type of ["Stream", "BaseAndStream"]) {
-    await assert.rejects(taken(db.consumer({ tableName: "none", group: "g", type } as never), 1), (error: Error & { hint?: string }) => code("OTSObjectNotExist", /'none' has no stream/)(error) && /updateTable/.test(error.hint ?? ""));
+    await assert.rejects(
+      taken(db.consumer({ tableName: "none", group: "g", type } as never), 1),
+      (error: Error & { hint?: string }) => code("OTSObjectNotExist", /'none' has no stream/)(error) && /updateTable/.test(error.hint ?? ""),
+    );
   }
   assert.deepEqual(await db.listTable(), ["none", "t"], "nothing was made");
   await db.putRow(put(1));
@@ -377,7 +480,14 @@ test("ST2: wrong groups are refused by name", { skip }, async () => {
 
 test("ST2: a group of rows ends at their end, over keys of every type, from each of its checkpoints on", { skip }, async () => {
   const db = await open({ integers: "bigint" });
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "a", type: "STRING" }, { name: "b", type: "BINARY" }, { name: "c", type: "INTEGER" }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "a", type: "STRING" },
+      { name: "b", type: "BINARY" },
+      { name: "c", type: "INTEGER" },
+    ],
+  });
   const wanted: string[] = [];
   for (const a of ["", "x", "é"]) {
     for (const b of [[], [0], [1, 255]]) {
@@ -408,7 +518,10 @@ test("ST2: a group of rows ends at their end, over keys of every type, from each
   }
   assert.deepEqual(got, wanted);
   for await (const _ of group) assert.fail("all was given");
-  assert.deepEqual((await group.describe()).channels.map(({ state }) => state), ["TERMINATED"]);
+  assert.deepEqual(
+    (await group.describe()).channels.map(({ state }) => state),
+    ["TERMINATED"],
+  );
   await db.close();
 });
 
@@ -416,7 +529,10 @@ test("ST2: a group of many channels is made as a whole, once", { skip }, async (
   const db = await open();
   const make = (id: string) => {
     const store = new GroupStore(db, "t", "g");
-    const channels = Array.from({ length: 450 }, (_, i): ChannelRow => ({ id: String(i), seq: 0, state: "CLOSE", owner: "", version: 0, base: [], before: i, iterator: "x", time: 1 }));
+    const channels = Array.from(
+      { length: 450 },
+      (_, i): ChannelRow => ({ id: String(i), seq: 0, state: "CLOSE", owner: "", version: 0, base: [], before: i, iterator: "x", time: 1 }),
+    );
     return { store, made: store.create({ id, tableName: "t", group: "g", type: "Stream", creationTime: 1, seq: 0, streamId: "s" }, channels) };
   };
   await new GroupStore(db, "t", "g").prepare();

@@ -10,7 +10,13 @@ const ROWS = 23_000;
 
 async function filled(): Promise<Database> {
   const db = await open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "shop", type: "STRING" }, { name: "id", type: "INTEGER" }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "shop", type: "STRING" },
+      { name: "id", type: "INTEGER" },
+    ],
+  });
   const writer = db.writer("t");
   for (let id = 0; id < ROWS; id++) {
     const wait = writer.put({ primaryKey: { shop: id % 3 === 0 ? "a" : "b", id }, attributes: { mark: id % 7, text: `é${id}` } });
@@ -34,7 +40,7 @@ test("R3: a count is exact over any number of rows, and costs what reading them 
   for (let i = 0; i < 30; i++) requests.push({ tableName: "t", start: key(), filter: col("mark").le(below(7)) });
   for (const request of requests) {
     let [count, read] = [0, 0];
-    for (let start: RangeKey | null | undefined = request.start; start !== null;) {
+    for (let start: RangeKey | null | undefined = request.start; start !== null; ) {
       const page = await db.getRange({ ...request, start });
       [count, read, start] = [count + page.rows.length, read + page.consumed.read, page.nextStartPrimaryKey];
     }

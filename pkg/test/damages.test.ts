@@ -60,7 +60,9 @@ async function found(folder: string, options: OpenOptions): Promise<{ what: stri
 }
 
 for (const kind of ["high-performance", "capacity"] as const satisfies readonly InstanceKind[]) {
-  test(`Q: whichever file is damaged in whichever way, an opening gives all rows or refuses, and a salvage gives and lists the rest (${kind})`, { skip }, async (t) => {
+  test(`Q: whichever file is damaged in whichever way, an opening gives all rows or refuses, and a salvage gives and lists the rest (${kind})`, {
+    skip,
+  }, async (t) => {
     const { open } = await load();
     const root = mkdtempSync(path.join(os.tmpdir(), "tabstore-damages-"));
     t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -72,7 +74,9 @@ for (const kind of ["high-performance", "capacity"] as const satisfies readonly 
 
     const below = random(kind.length);
     const counts: Record<string, number> = {};
-    const files = readdirSync(whole, { recursive: true }).map(String).filter((name) => statSync(path.join(whole, name)).isFile());
+    const files = readdirSync(whole, { recursive: true })
+      .map(String)
+      .filter((name) => statSync(path.join(whole, name)).isFile());
     assert.ok(files.some((name) => /segment/.test(name)) && files.some((name) => /journal-1$/.test(name)), files.join());
     for (const file of files) {
       const bytes = readFileSync(path.join(whole, file));

@@ -45,17 +45,24 @@ const die = (worker: FakeWorker): void => worker.onerror!({ message: "unreachabl
 async function within<T>(work: Promise<T>, ms = 30_000): Promise<string> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<string>((resolve) => (timer = setTimeout(resolve, ms, "nothing")));
-  const outcome = await Promise.race([work.then(() => "done", (error: TabStoreError) => `${error.code}: ${error.message}`), limit]);
+  const outcome = await Promise.race([
+    work.then(
+      () => "done",
+      (error: TabStoreError) => `${error.code}: ${error.message}`,
+    ),
+    limit,
+  ]);
   clearTimeout(timer);
   return outcome;
 }
 
 /** A worker that opens, and is silent for messages of these kinds. */
-const silentFor = (...kinds: string[]): FakeWorker => new FakeWorker((message, reply) => {
-  if (kinds.includes(message.kind)) return;
-  if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
-  else if (message.id !== undefined) reply({ kind: "result", id: message.id, value: undefined });
-});
+const silentFor = (...kinds: string[]): FakeWorker =>
+  new FakeWorker((message, reply) => {
+    if (kinds.includes(message.kind)) return;
+    if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
+    else if (message.id !== undefined) reply({ kind: "result", id: message.id, value: undefined });
+  });
 
 test("an open() of another handle at the death of the engine gets a session of the fresh one", async () => {
   const workers = [silentFor("join"), servingWorker()];
@@ -220,11 +227,14 @@ test("an engine that dies while it takes its followers over: the fresh one of th
 });
 
 test("an engine that dies while it takes its followers over: so does a third tab that leads then, which forgets the answers as the worker's life has ended", async () => {
-  assert.deepEqual(await diesTakingOver(() => {
-    const three = leads(checked().engine, 3);
-    undo.push(() => three.leader.stop());
-    return three.sessions;
-  }), [1, "LeaderChanged"]);
+  assert.deepEqual(
+    await diesTakingOver(() => {
+      const three = leads(checked().engine, 3);
+      undo.push(() => three.leader.stop());
+      return three.sessions;
+    }),
+    [1, "LeaderChanged"],
+  );
 });
 
 test("a client that comes back at once (back/forward cache, worker ended) is not forgotten by the end of its earlier seat", async () => {
@@ -249,10 +259,17 @@ test("a client that comes back at once (back/forward cache, worker ended) is not
     close: async () => {},
   };
   const options = { ...checked().engine, client: 1 };
-  const leader = new Leader(options, async () => undefined, () => 0);
+  const leader = new Leader(
+    options,
+    async () => undefined,
+    () => 0,
+  );
   leader.lead(engine, options, true);
   const channel = new BroadcastChannel("tabstore/demo");
-  undo.push(() => leader.stop(), () => channel.close());
+  undo.push(
+    () => leader.stop(),
+    () => channel.close(),
+  );
   const seek = (number: number): void => channel.postMessage({ tabstore: PROTOCOL, kind: "seek", client: 7, number, life: 7, hub: false });
   seek(1);
   await turn(100);
@@ -285,7 +302,10 @@ test("a read with `retry: false` is asked again when the engine dies; a write is
   }
 });
 
-for (const [what, code, heals] of [["does not know what is stored", "Closed", true], ["traps", "OTSInternalServerError", false]] as const) {
+for (const [what, code, heals] of [
+  ["does not know what is stored", "Closed", true],
+  ["traps", "OTSInternalServerError", false],
+] as const) {
   test(`an engine in the page that ${what} ${heals ? "is replaced by a fresh one" : "ends its handles by name"}`, async () => {
     const own = checked({ worker: false });
     const reports: EngineReports[] = [];
@@ -306,7 +326,19 @@ for (const [what, code, heals] of [["does not know what is stored", "Closed", tr
     reports[0].onDeath(new TabStoreError({ code, status: 503, retryable: false, message: "it has ended" }));
     const put = await within(db.putRow({ tableName: "t", primaryKey: { id: 1 } }));
     await turn();
-    if (heals) assert.deepEqual([put, reports.length, hosts[1].store.size, health], ["done", 2, 1, [[true, code], [true, undefined]]]);
+    if (heals)
+      assert.deepEqual(
+        [put, reports.length, hosts[1].store.size, health],
+        [
+          "done",
+          2,
+          1,
+          [
+            [true, code],
+            [true, undefined],
+          ],
+        ],
+      );
     else assert.deepEqual([put, reports.length, health], [`${code}: it has ended`, 1, [[false, code]]]);
     await client.close();
   });

@@ -13,7 +13,12 @@ const ROWS = 5000;
 async function filled(): Promise<Database> {
   const db = await open();
   await db.createTable({
-    tableName: "t", primaryKey: [{ name: "shop", type: "STRING" }, { name: "id", type: "INTEGER" }], definedColumns: [{ name: "mark", type: "INTEGER" }],
+    tableName: "t",
+    primaryKey: [
+      { name: "shop", type: "STRING" },
+      { name: "id", type: "INTEGER" },
+    ],
+    definedColumns: [{ name: "mark", type: "INTEGER" }],
     indexes: [{ indexName: "by_mark", primaryKey: ["mark"] }],
   });
   const writer = db.writer("t");
@@ -38,7 +43,9 @@ test("R1 R3 T8: the rows of any range and filter are deleted, the others stay, a
   for (let round = 0; round < 25; round++) {
     const id = (): RangeKey["id"] => [below(ROWS), below(ROWS), INF_MIN, INF_MAX][below(4)]!;
     const request: DeleteRangeRequest = {
-      tableName: "t", ...(below(3) > 0 && { start: { shop: "a", id: id() } }), ...(below(3) > 0 && { end: { shop: "b", id: id() } }),
+      tableName: "t",
+      ...(below(3) > 0 && { start: { shop: "a", id: id() } }),
+      ...(below(3) > 0 && { end: { shop: "b", id: id() } }),
       ...(below(4) > 0 && { filter: col("mark").eq(below(7)) }),
     };
     if (round < 20 && request.filter === undefined) continue;
@@ -101,7 +108,10 @@ test("I5 ST2: metrics tell it by its name, a live query follows it, and its stre
   end();
   const changes: unknown[] = [];
   for await (const { type, primaryKey } of db.changes({ tableName: "t", once: true })) changes.push(`${type} ${primaryKey.id}`);
-  assert.deepEqual(changes, Array.from({ length: 45 }, (_, at) => `DELETE ${10 + 2 * at}`));
+  assert.deepEqual(
+    changes,
+    Array.from({ length: 45 }, (_, at) => `DELETE ${10 + 2 * at}`),
+  );
   const { requests, errors } = (await db.metrics()).operations.DeleteRange;
   assert.deepEqual([requests, errors], [1, 0]);
   await db.close();

@@ -20,10 +20,10 @@ test("an example that people could not copy is named, by file and line", () => {
     ["await nobodyKnows.close();", /Cannot find name 'nobodyKnows'/],
     ["condition: { tableName }", /Unused label/],
     ['import { opn } from "tabstore";', /no exported member.*'?opn/],
-    ["const [first] = (await db.getRange({ tableName })).rows;\nfirst.get(\"a\");", /possibly 'undefined'/],
+    ['const [first] = (await db.getRange({ tableName })).rows;\nfirst.get("a");', /possibly 'undefined'/],
     ["const loose = (given) => given;\nloose(1);", /implicitly has an 'any' type/],
     ["(await db.listTable() as unknown);", /needs a cast/],
-    ["(await db.getRow({ tableName, primaryKey })).row!.get(\"a\");", /needs a non-null assertion/],
+    ['(await db.getRow({ tableName, primaryKey })).row!.get("a");', /needs a non-null assertion/],
     ["// @ts-ignore\nnothing();", /needs a silenced error/],
   ];
   const text = broken.map(([code]) => `\`\`\`js\n${code}\n\`\`\`\n`).join("");

@@ -9,8 +9,14 @@ import type { CreateTableRequest, IndexSpec } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
 
 const ORDER: CreateTableRequest = {
-  tableName: "order", primaryKey: [{ name: "id", type: "STRING" }, { name: "n", type: "INTEGER" }], maxVersions: 1,
-  definedColumns: [{ name: "total", type: "INTEGER" }], indexes: [{ indexName: "by_total", primaryKey: ["total"] }],
+  tableName: "order",
+  primaryKey: [
+    { name: "id", type: "STRING" },
+    { name: "n", type: "INTEGER" },
+  ],
+  maxVersions: 1,
+  definedColumns: [{ name: "total", type: "INTEGER" }],
+  indexes: [{ indexName: "by_total", primaryKey: ["total"] }],
 };
 
 test("createTable with ifNotExists: true makes a table once, also when it is asked for several times at once", { skip }, async () => {
@@ -30,7 +36,15 @@ test("createTable with ifNotExists: true refuses a table of another schema, and 
   await db.createTable(ORDER);
   for (const [change, message] of [
     [{ primaryKey: [{ name: "id", type: "STRING" }] }, /^The table 'order' is there, and its primary key is \(id STRING, n INTEGER\), not \(id STRING\)\.$/],
-    [{ primaryKey: [{ name: "id", type: "INTEGER" }, { name: "n", type: "INTEGER" }] }, /not \(id INTEGER, n INTEGER\)/],
+    [
+      {
+        primaryKey: [
+          { name: "id", type: "INTEGER" },
+          { name: "n", type: "INTEGER" },
+        ],
+      },
+      /not \(id INTEGER, n INTEGER\)/,
+    ],
     [{ definedColumns: [{ name: "total", type: "STRING" }] }, /defines the column 'total' as INTEGER, not STRING/],
     [{ definedColumns: [...ORDER.definedColumns!, { name: "state", type: "STRING" }] }, /defines no column 'state'/],
     [{ indexes: [{ indexName: "other", primaryKey: ["total"] }] }, /has no index 'other'/],
@@ -48,10 +62,16 @@ test("createTable with ifNotExists: true refuses a table of another schema, and 
     [{ enabled: true, expirationHours: 100 }, /its expirationHours is 24, not 100/],
     [{ enabled: true, expirationHours: 24, originColumns: ["a"] }, /its stream keeps no old values of 'a'/],
   ] satisfies [CreateTableRequest["stream"], RegExp][]) {
-    await assert.rejects(db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream, ifNotExists: true }), code("OTSObjectAlreadyExist", message));
+    await assert.rejects(
+      db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream, ifNotExists: true }),
+      code("OTSObjectAlreadyExist", message),
+    );
   }
   await db.createTable({ tableName: "streamed", primaryKey: ORDER.primaryKey, stream: { enabled: true, expirationHours: 24 }, ifNotExists: true });
-  const columns = [{ name: "total", type: "INTEGER" as const }, { name: "state", type: "STRING" as const }];
+  const columns = [
+    { name: "total", type: "INTEGER" as const },
+    { name: "state", type: "STRING" as const },
+  ];
   const local = { indexName: "near", type: "LOCAL" as const, primaryKey: ["id", "total"] };
   await db.createTable({ ...ORDER, tableName: "indexed", definedColumns: columns, indexes: [local] });
   for (const [change, message] of [
@@ -62,25 +82,41 @@ test("createTable with ifNotExists: true refuses a table of another schema, and 
     await assert.rejects(db.createTable(wanted), code("OTSObjectAlreadyExist", message));
   }
   // An index has a table's name, and a table an index's.
-  const index = { tableName: "by_total", primaryKey: [{ name: "total", type: "INTEGER" }, ...ORDER.primaryKey], ifNotExists: true } satisfies CreateTableRequest;
+  const index = {
+    tableName: "by_total",
+    primaryKey: [{ name: "total", type: "INTEGER" }, ...ORDER.primaryKey],
+    ifNotExists: true,
+  } satisfies CreateTableRequest;
   await assert.rejects(db.createTable(index), code("OTSObjectAlreadyExist", /it is an index of the table 'order'/));
   await assert.rejects(db.createTable({ ...ORDER, tableName: "fresh", ifNotExists: true }), code("OTSObjectAlreadyExist", /already exist/));
-  await assert.rejects(db.createTable({ ...ORDER, ifNotExists: 1 as never }), code("OTSParameterInvalid", /'ifNotExists' is a number; it must be true or false/));
+  await assert.rejects(
+    db.createTable({ ...ORDER, ifNotExists: 1 as never }),
+    code("OTSParameterInvalid", /'ifNotExists' is a number; it must be true or false/),
+  );
   await assert.rejects(db.createTable({ ...ORDER, tableName: "9", ifNotExists: true }), code("OTSParameterInvalid"));
   await db.close();
 });
 
 test("R6: a table that does not take chosen keys is not the one that was asked for; one that does may be there for one that need not", { skip }, async () => {
   const db = await open();
-  const request = (tableName: string, allowChosen: boolean) => ({
-    tableName, primaryKey: [{ name: "p", type: "STRING" }, { name: "id", type: "INTEGER", autoIncrement: true, allowChosen }], ifNotExists: true,
-  } as const);
+  const request = (tableName: string, allowChosen: boolean) =>
+    ({
+      tableName,
+      primaryKey: [
+        { name: "p", type: "STRING" },
+        { name: "id", type: "INTEGER", autoIncrement: true, allowChosen },
+      ],
+      ifNotExists: true,
+    }) as const;
   await db.createTable(request("strict", false));
   await db.createTable(request("open", true));
   await assert.rejects(db.createTable(request("strict", true)), /key column 'id' has no allowChosen/);
   await db.createTable(request("open", false));
-  await assert.rejects(db.createTable({ tableName: "x", primaryKey: [{ name: "p", type: "STRING", allowChosen: true }] }), /'p' has allowChosen without autoIncrement/);
-  const { timelines } = await import(pathToFileURL(path.resolve("dist/timeline.js")).href) as typeof import("../src/timeline/index.js");
+  await assert.rejects(
+    db.createTable({ tableName: "x", primaryKey: [{ name: "p", type: "STRING", allowChosen: true }] }),
+    /'p' has allowChosen without autoIncrement/,
+  );
+  const { timelines } = (await import(pathToFileURL(path.resolve("dist/timeline.js")).href)) as typeof import("../src/timeline/index.js");
   const store = (allowChosen: boolean) => timelines(db).createTimelineStore({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }], allowChosen });
   await store(false).prepareTables();
   await assert.rejects(store(true).prepareTables(), (error: Error & { hint?: string }) => /without allowChosen/.test(error.hint ?? ""));
@@ -89,7 +125,13 @@ test("R6: a table that does not take chosen keys is not the one that was asked f
 
 test("R6: an import goes on behind given ids of rows that are not there, and says what onDuplicate needs", { skip }, async () => {
   const db = await open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "p", type: "STRING" }, { name: "id", type: "INTEGER", autoIncrement: true }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "p", type: "STRING" },
+      { name: "id", type: "INTEGER", autoIncrement: true },
+    ],
+  });
   const rows = [{ p: "a", id: 77 }, ...Array.from({ length: 500 }, (_, n) => ({ p: "a", n }))];
   const { rows: stored, skipped, failures } = await db.importRows("t", rows, { onError: "skip" });
   assert.deepEqual([stored, skipped, failures.map(({ row, error }) => [row, error.code])], [500, 1, [[1, "OTSConditionCheckFail"]]]);

@@ -20,7 +20,8 @@ async function fresh(): Promise<Database> {
 }
 
 const blobOf = async (stream: ReadableStream<Uint8Array>): Promise<Blob> => new Response(stream).blob();
-const textOf = async (db: Database, tableName: string, options?: ExportOptions): Promise<string> => (await blobOf(await db.exportRows(tableName, options))).text();
+const textOf = async (db: Database, tableName: string, options?: ExportOptions): Promise<string> =>
+  (await blobOf(await db.exportRows(tableName, options))).text();
 
 /** All rows with all that is in them. */
 async function all(db: Database, tableName: string, versioned = true): Promise<unknown[]> {
@@ -32,17 +33,35 @@ async function all(db: Database, tableName: string, versioned = true): Promise<u
   return rows;
 }
 
-const KEY = [{ name: "p", type: "STRING" }, { name: "n", type: "INTEGER" }, { name: "b", type: "BINARY" }] as const;
+const KEY = [
+  { name: "p", type: "STRING" },
+  { name: "n", type: "INTEGER" },
+  { name: "b", type: "BINARY" },
+] as const;
 
 /** A table whose rows have every type, odd values among them. */
 async function fill(db: Database, tableName: string, rows: number, seed: number): Promise<void> {
   const { double } = await load();
   const next = random(seed);
   const values: (() => InputValue)[] = [
-    () => "", () => 'a "quote", a\ncomma', () => " space ", () => "\u0000\u2028\u{1F600}", () => `text ${next(1000)}`, () => next(2) === 0,
-    () => next(1000) - 500, () => 9223372036854775807n, () => -9223372036854775808n, () => 9007199254740993n,
-    () => double(next(10)), () => double(-0), () => double(1e300), () => double(5e-324), () => double(2 ** 60), () => next(1000) / 7,
-    () => new Uint8Array([]), () => Uint8Array.from({ length: next(9) }, () => next(256)),
+    () => "",
+    () => 'a "quote", a\ncomma',
+    () => " space ",
+    () => "\u0000\u2028\u{1F600}",
+    () => `text ${next(1000)}`,
+    () => next(2) === 0,
+    () => next(1000) - 500,
+    () => 9223372036854775807n,
+    () => -9223372036854775808n,
+    () => 9007199254740993n,
+    () => double(next(10)),
+    () => double(-0),
+    () => double(1e300),
+    () => double(5e-324),
+    () => double(2 ** 60),
+    () => next(1000) / 7,
+    () => new Uint8Array([]),
+    () => Uint8Array.from({ length: next(9) }, () => next(256)),
   ];
   await db.createTable({ tableName, primaryKey: [...KEY], maxVersions: 3 });
   const writer = db.writer(tableName);
@@ -51,17 +70,26 @@ async function fill(db: Database, tableName: string, rows: number, seed: number)
     const attributes: Record<string, InputValue | { value: InputValue; version: number }[]> = {};
     for (let column = next(6); column > 0; column--) {
       const versions = 1 + next(3);
-      attributes[`c${next(9)}`] = Array.from({ length: versions }, (_, at) => ({ value: values[next(values.length)]!(), version: now - 1000 * at - next(900) }));
+      attributes[`c${next(9)}`] = Array.from({ length: versions }, (_, at) => ({
+        value: values[next(values.length)]!(),
+        version: now - 1000 * at - next(900),
+      }));
     }
     attributes.value = [{ value: `the text ${row}`, version: now }];
-    const wait = writer.put({ primaryKey: { p: ["", 'q"', "x,y", "z"][next(4)]!, n: [0, -1, 9007199254740993n, row][next(4)]!, b: Uint8Array.of(row >> 8, row & 255) }, attributes });
+    const wait = writer.put({
+      primaryKey: { p: ["", 'q"', "x,y", "z"][next(4)]!, n: [0, -1, 9007199254740993n, row][next(4)]!, b: Uint8Array.of(row >> 8, row & 255) },
+      attributes,
+    });
     if (wait) await wait;
   }
   await writer.close();
 }
 
 test("D2 D3: an import of an export gives the same rows, with the types of keys and values, and with all versions where asked", { skip }, async () => {
-  for (const [seed, format] of [[1, "ndjson"], [2, "json"]] as const) {
+  for (const [seed, format] of [
+    [1, "ndjson"],
+    [2, "json"],
+  ] as const) {
     const db = await fresh();
     await fill(db, "t", 3000, seed);
     for (const versions of [undefined, 1, "all"] as const) {
@@ -82,7 +110,13 @@ test("an empty table, a range, a filter, columns and a limit: the file has these
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
   assert.deepEqual([await textOf(db, "t"), await textOf(db, "t", { format: "json" }), await textOf(db, "t", { format: "csv" })], ["", "[]\n", "id\r\n"]);
   for (let id = 0; id < 5; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: id % 2 === 0 ? { a: `x${id}`, b: id } : { b: id } });
-  assert.deepEqual(JSON.parse(await textOf(db, "t", { format: "json", shape: "object" })), [{ id: 0, a: "x0", b: 0 }, { id: 1, b: 1 }, { id: 2, a: "x2", b: 2 }, { id: 3, b: 3 }, { id: 4, a: "x4", b: 4 }]);
+  assert.deepEqual(JSON.parse(await textOf(db, "t", { format: "json", shape: "object" })), [
+    { id: 0, a: "x0", b: 0 },
+    { id: 1, b: 1 },
+    { id: 2, a: "x2", b: 2 },
+    { id: 3, b: 3 },
+    { id: 4, a: "x4", b: 4 },
+  ]);
   assert.equal(await textOf(db, "t", { shape: "object", start: { id: 1 }, end: { id: 4 }, limit: 2, columns: ["a"] }), '{"id":1}\n{"id":2,"a":"x2"}\n');
   assert.equal(await textOf(db, "t", { filter: col("b").gt(2), limit: 1 }), '{"primaryKey":{"id":3},"attributes":{"b":3}}\n');
   assert.equal(await textOf(db, "t", { format: "csv", columns: ["b", "none"], end: { id: 2 } }), "id,b,none\r\n0,0,\r\n1,1,\r\n");
@@ -96,7 +130,11 @@ test("a CSV file has all columns and every value, and an import with their types
   const definedColumns = Object.entries(types).map(([name, type]) => ({ name, type }));
   for (const one of [db, to]) await one.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }], definedColumns });
   const rows: [string, Record<string, InputValue>][] = [
-    ["", { s: 'a "b"\r\nc', i: 9223372036854775807n }], ["a,b", { d: double(3), t: false }], [" c ", { x: Uint8Array.of(0, 255), d: double(-0) }], ["d", { s: " ", d: double(1e21) }], ["e", {}],
+    ["", { s: 'a "b"\r\nc', i: 9223372036854775807n }],
+    ["a,b", { d: double(3), t: false }],
+    [" c ", { x: Uint8Array.of(0, 255), d: double(-0) }],
+    ["d", { s: " ", d: double(1e21) }],
+    ["e", {}],
   ];
   for (const [k, attributes] of rows) await db.putRow({ tableName: "t", primaryKey: { k }, attributes });
   const file = await textOf(db, "t", { format: "csv" });
@@ -127,8 +165,15 @@ test("wrong options are refused by name before anything is read; so is a table t
   const db = await fresh();
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
   const wrong: [ExportOptions | Record<string, unknown>, RegExp][] = [
-    [{ format: "xml" }, /'format' is 'xml'/], [{ shape: "rows" }, /'shape'/], [{ versions: 0 }, /'versions'/], [{ format: "csv", versions: 2 }, /'versions' has no place in a CSV/],
-    [{ shape: "object", versions: "all" }, /'versions' has no place in the shape 'object'/], [{ format: "csv", shape: "row" }, /'shape'/], [{ limit: 0 }, /'limit'/], [{ onProgress: 1 }, /'onProgress'/], [{ tables: [] }, /Unknown argument 'tables'/],
+    [{ format: "xml" }, /'format' is 'xml'/],
+    [{ shape: "rows" }, /'shape'/],
+    [{ versions: 0 }, /'versions'/],
+    [{ format: "csv", versions: 2 }, /'versions' has no place in a CSV/],
+    [{ shape: "object", versions: "all" }, /'versions' has no place in the shape 'object'/],
+    [{ format: "csv", shape: "row" }, /'shape'/],
+    [{ limit: 0 }, /'limit'/],
+    [{ onProgress: 1 }, /'onProgress'/],
+    [{ tables: [] }, /Unknown argument 'tables'/],
     [{ columns: "a" }, /'columns'/],
   ];
   for (const [options, message] of wrong) await assert.rejects(db.exportRows("t", options as ExportOptions), code("OTSParameterInvalid", message));
@@ -161,7 +206,14 @@ test("rows are read as the stream is; a cancelled stream, a signal, a listener t
   await assert.rejects(async () => {
     for (;;) if ((await aborted.read()).done) return;
   }, /enough/);
-  await assert.rejects(textOf(db, "t", { onProgress: () => { throw new Error("a listener"); } }), /a listener/);
+  await assert.rejects(
+    textOf(db, "t", {
+      onProgress: () => {
+        throw new Error("a listener");
+      },
+    }),
+    /a listener/,
+  );
   const last: { rows: number; bytes: number }[] = [];
   const file = await textOf(db, "t", { onProgress: (progress) => last.push(progress) });
   assert.deepEqual(last.at(-1), { rows: 40_000, bytes: file.length });
@@ -175,28 +227,74 @@ test("rows are read as the stream is; a cancelled stream, a signal, a listener t
 
 test("versions that a table would refuse as expired are left out of a merge; without versions the newest value is stored", () => {
   const converter = new Converter({ primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [] }, {});
-  const attributes = { a: [{ value: 1, version: 2000 }, { value: "AA==", type: "BINARY", version: 500 }], b: [{ value: 1, type: "DOUBLE", version: 900 }], c: 3 } as never;
+  const attributes = {
+    a: [
+      { value: 1, version: 2000 },
+      { value: "AA==", type: "BINARY", version: 500 },
+    ],
+    b: [{ value: 1, type: "DOUBLE", version: 900 }],
+    c: 3,
+  } as never;
   const row = { primaryKey: { id: 1 }, attributes };
   assert.deepEqual(converter.typed(row, { oldest: 1000, hasVersions: true }).attributes, { a: [{ value: 1, version: 2000 }], c: 3 });
   assert.deepEqual(converter.typed(row, { oldest: -Infinity, hasVersions: false }).attributes, { a: 1, b: new Double(1), c: 3 });
-  assert.deepEqual(converter.typed(row).attributes, { a: [{ value: 1, version: 2000 }, { value: Uint8Array.of(0), version: 500 }], b: [{ value: new Double(1), version: 900 }], c: 3 });
+  assert.deepEqual(converter.typed(row).attributes, {
+    a: [
+      { value: 1, version: 2000 },
+      { value: Uint8Array.of(0), version: 500 },
+    ],
+    b: [{ value: new Double(1), version: 900 }],
+    c: 3,
+  });
 });
 
 /** An instance of several tables, with all that tables have. */
 async function furnish(db: Database): Promise<void> {
   await fill(db, "versions", 500, 7);
   await db.createTable({
-    tableName: "indexed", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "tag", type: "STRING" }, { name: "n", type: "INTEGER" }],
-    indexes: [{ indexName: "by_tag", primaryKey: ["tag"], columns: ["n"] }, { indexName: "by_id_n", type: "LOCAL", primaryKey: ["id", "n"] }],
+    tableName: "indexed",
+    primaryKey: [{ name: "id", type: "INTEGER" }],
+    definedColumns: [
+      { name: "tag", type: "STRING" },
+      { name: "n", type: "INTEGER" },
+    ],
+    indexes: [
+      { indexName: "by_tag", primaryKey: ["tag"], columns: ["n"] },
+      { indexName: "by_id_n", type: "LOCAL", primaryKey: ["id", "n"] },
+    ],
     stream: { enabled: true, expirationHours: 5, originColumns: ["tag"] },
   });
-  await db.createTable({ tableName: "living", primaryKey: [{ name: "id", type: "STRING" }], timeToLive: 86_400, maxVersionOffset: 7200, maxVersions: 2, allowUpdate: false });
-  await db.createTable({ tableName: "counted", primaryKey: [{ name: "room", type: "STRING" }, { name: "id", type: "INTEGER", autoIncrement: true }], enableLocalTransaction: false });
+  await db.createTable({
+    tableName: "living",
+    primaryKey: [{ name: "id", type: "STRING" }],
+    timeToLive: 86_400,
+    maxVersionOffset: 7200,
+    maxVersions: 2,
+    allowUpdate: false,
+  });
+  await db.createTable({
+    tableName: "counted",
+    primaryKey: [
+      { name: "room", type: "STRING" },
+      { name: "id", type: "INTEGER", autoIncrement: true },
+    ],
+    enableLocalTransaction: false,
+  });
   await db.createTable({ tableName: "empty", primaryKey: [{ name: "id", type: "STRING" }] });
   const { AUTO_INCREMENT } = await load();
   for (let id = 0; id < 250; id++) {
     await db.putRow({ tableName: "indexed", primaryKey: { id }, attributes: { tag: `tag ${id % 7}`, n: id, more: id / 3 } });
-    if (id < 20) await db.putRow({ tableName: "living", primaryKey: { id: String(id) }, attributes: { v: [{ value: id, version: Date.now() - 1000 }, { value: "old", version: Date.now() - 6_000_000 }] } });
+    if (id < 20)
+      await db.putRow({
+        tableName: "living",
+        primaryKey: { id: String(id) },
+        attributes: {
+          v: [
+            { value: id, version: Date.now() - 1000 },
+            { value: "old", version: Date.now() - 6_000_000 },
+          ],
+        },
+      });
     if (id < 20) await db.putRow({ tableName: "counted", primaryKey: { room: "a", id: AUTO_INCREMENT }, attributes: { id2: id } });
   }
 }
@@ -205,8 +303,11 @@ async function furnish(db: Database): Promise<void> {
 async function described(db: Database, tableName: string): Promise<unknown> {
   const { creationTime: _, partitions: __, reservedThroughput, stream, indexes, primaryKey, ...rest } = await db.describeTable(tableName);
   return {
-    ...rest, primaryKey: primaryKey.map(({ name, type, autoIncrement }) => [name, type, autoIncrement]), units: [reservedThroughput.read, reservedThroughput.write],
-    stream: stream && [stream.expirationHours, stream.originColumns], indexes: indexes.map(({ indexName, type, primaryKey: key, columns, timeToLive, phase }) => [indexName, type, key, columns, timeToLive, phase]),
+    ...rest,
+    primaryKey: primaryKey.map(({ name, type, autoIncrement }) => [name, type, autoIncrement]),
+    units: [reservedThroughput.read, reservedThroughput.write],
+    stream: stream && [stream.expirationHours, stream.originColumns],
+    indexes: indexes.map(({ indexName, type, primaryKey: key, columns, timeToLive, phase }) => [indexName, type, key, columns, timeToLive, phase]),
   };
 }
 
@@ -250,7 +351,9 @@ test("a table that is there: refused before anything is stored, or merged", { sk
   assert.deepEqual(await to.listTable(), ["by_tag"]);
   await to.deleteTable("by_tag");
   await to.importInstance(file);
-  const before = await Promise.all((await to.listTable()).map(async (name) => [await described(to, name), await all(to, name, name !== "indexed" && !name.startsWith("by_"))]));
+  const before = await Promise.all(
+    (await to.listTable()).map(async (name) => [await described(to, name), await all(to, name, name !== "indexed" && !name.startsWith("by_"))]),
+  );
   await to.deleteRow({ tableName: "living", primaryKey: { id: "3" } });
   await to.putRow({ tableName: "indexed", primaryKey: { id: 5 }, attributes: { tag: "changed" } });
   await to.putRow({ tableName: "indexed", primaryKey: { id: 1000 }, attributes: { tag: "kept" } });
@@ -258,7 +361,12 @@ test("a table that is there: refused before anything is stored, or merged", { sk
   assert.deepEqual([tables, rows], [[], 790]);
   assert.equal((await to.getRow({ tableName: "indexed", primaryKey: { id: 1000 } })).row?.get("tag"), "kept");
   await to.deleteRow({ tableName: "indexed", primaryKey: { id: 1000 } });
-  assert.deepEqual(await Promise.all((await to.listTable()).map(async (name) => [await described(to, name), await all(to, name, name !== "indexed" && !name.startsWith("by_"))])), before);
+  assert.deepEqual(
+    await Promise.all(
+      (await to.listTable()).map(async (name) => [await described(to, name), await all(to, name, name !== "indexed" && !name.startsWith("by_"))]),
+    ),
+    before,
+  );
 });
 
 test("an export that is cut short, damaged, of rows or of a later form is refused, and leaves no table", { skip }, async () => {
@@ -267,9 +375,14 @@ test("an export that is cut short, damaged, of rows or of a later form is refuse
   const text = await (await fileOf(db)).text();
   const lines = text.split("\n");
   const wrong: [string, RegExp][] = [
-    ["", /it ends too early/], [lines.slice(1).join("\n"), /its first line does not say so/], [await textOf(db, "versions"), /first line/],
-    [text.replace('"form":1', '"form":2'), /has the form 2/], [`${text}{}\n`, /behind its last line/], [text.replace('{"table":"indexed"}', '{"table":"other"}'), /does not have the table 'other'/],
-    [text.replace('{"table":"indexed"}', "[]"), /neither a row nor/], [text.replace('{"table":"indexed"}', "7"), /a line is a number/],
+    ["", /it ends too early/],
+    [lines.slice(1).join("\n"), /its first line does not say so/],
+    [await textOf(db, "versions"), /first line/],
+    [text.replace('"form":1', '"form":2'), /has the form 2/],
+    [`${text}{}\n`, /behind its last line/],
+    [text.replace('{"table":"indexed"}', '{"table":"other"}'), /does not have the table 'other'/],
+    [text.replace('{"table":"indexed"}', "[]"), /neither a row nor/],
+    [text.replace('{"table":"indexed"}', "7"), /a line is a number/],
     [text.replace(/\{"end".*/, '{"end":{"tables":5,"rows":791}}'), /5 tables with 790 rows, and says 5 with 791/],
     ...[0.2, 0.5, 0.9].map((share): [string, RegExp] => [text.slice(0, text.length * share), /is not JSON|ends too early/]),
     [lines.filter((_, at) => at !== 40).join("\n"), /789 rows, and says 5 with 790/],
@@ -277,7 +390,10 @@ test("an export that is cut short, damaged, of rows or of a later form is refuse
   ];
   for (const [file, message] of wrong) {
     const to = await fresh();
-    await assert.rejects(to.importInstance(new Blob([file])), (error: Error) => message.test(error.message) || assert.fail(`${error.message} is not ${message}`));
+    await assert.rejects(
+      to.importInstance(new Blob([file])),
+      (error: Error) => message.test(error.message) || assert.fail(`${error.message} is not ${message}`),
+    );
     assert.deepEqual(await to.listTable(), []);
   }
 });

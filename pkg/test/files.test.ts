@@ -27,7 +27,8 @@ async function openIn(folder: string, options: OpenOptions = {}): Promise<Databa
   return open("demo", { storage: "files", path: folder, ...options });
 }
 
-const put = (db: Database, id: number, value: unknown = `value ${id}`): Promise<unknown> => db.putRow({ tableName: "t", primaryKey: { id }, attributes: { value: value as string } });
+const put = (db: Database, id: number, value: unknown = `value ${id}`): Promise<unknown> =>
+  db.putRow({ tableName: "t", primaryKey: { id }, attributes: { value: value as string } });
 async function values(db: Database): Promise<Map<number, unknown>> {
   const found = new Map<number, unknown>();
   for await (const row of db.scan({ tableName: "t" })) found.set(Number(row.primaryKey.id), row.get("value"));
@@ -35,7 +36,12 @@ async function values(db: Database): Promise<Map<number, unknown>> {
 }
 
 /** Another process that runs this code on an instance `db` in the folder; it says `line` by line what the code prints. */
-function other(t: TestContext, folder: string, body: string, options: OpenOptions = {}): { readonly child: ChildProcess; readonly lines: AsyncIterableIterator<string> } {
+function other(
+  t: TestContext,
+  folder: string,
+  body: string,
+  options: OpenOptions = {},
+): { readonly child: ChildProcess; readonly lines: AsyncIterableIterator<string> } {
   const text = `import { open } from ${JSON.stringify(ENTRY)}; const tell = (line) => process.stdout.write(line + "\\n");
     const db = await open("demo", ${JSON.stringify({ storage: "files", path: folder, ...options })}).catch((error) => { tell(error.code); process.exit(); });
     ${body}`;
@@ -62,14 +68,22 @@ test("I1: an instance in files is there for the next process, with its tables, r
   await db.flush();
   await put(db, 50);
   await db.close();
-  assert.deepEqual(readdirSync(path.join(folder, "demo")).filter((name) => name.startsWith("lock")), [], "the lock is given back");
+  assert.deepEqual(
+    readdirSync(path.join(folder, "demo")).filter((name) => name.startsWith("lock")),
+    [],
+    "the lock is given back",
+  );
 
-  const { child, lines } = other(t, folder, `
+  const { child, lines } = other(
+    t,
+    folder,
+    `
     let rows = 0;
     for await (const row of db.scan({ tableName: "t" })) if (row.get("value") === "value " + row.primaryKey.id) rows += 1;
     tell(rows + " " + (await db.metrics()).kind);
     await db.putRow({ tableName: "t", primaryKey: { id: 51 }, attributes: { value: "value 51" } });
-    await db.close();`);
+    await db.close();`,
+  );
   assert.equal((await lines.next()).value, "51 capacity");
   await once(child, "exit");
   const again = await openIn(folder);
@@ -174,12 +188,17 @@ for (const durability of ["relaxed", "strict"] as const) {
     const acknowledged = new Set<number>();
     for (let kill = 0; kill < times; kill += 1) {
       // Small memtables, so that flushes and compactions are cut off too. Some writes are awaited, some in flight together.
-      const { child, lines } = other(t, folder, `
+      const { child, lines } = other(
+        t,
+        folder,
+        `
         let id = ${next};
         const write = async () => { const own = id++; await db.putRow({ tableName: "t", primaryKey: { id: own }, attributes: { value: "value " + own, more: "x".repeat(200), same: "value " + own } }); return own; };
         const pause = () => new Promise((resolve) => setImmediate(resolve));
-        for (;;) { tell((await write()) + ""); tell((await Promise.all(Array.from({ length: 20 }, write))).join(" ")); await pause(); }`, { durability, memtableBytes: 65536 });
-      const length = 100 + (kill * 97) % 400;
+        for (;;) { tell((await write()) + ""); tell((await Promise.all(Array.from({ length: 20 }, write))).join(" ")); await pause(); }`,
+        { durability, memtableBytes: 65536 },
+      );
+      const length = 100 + ((kill * 97) % 400);
       let dies: Promise<void> | undefined;
       const die = (): void => void (dies ??= new Promise((resolve) => setTimeout(() => resolve(killed(child)), length)));
       // Some die while they start, the others some time after 42 writes, however slow the machine is.
@@ -220,7 +239,7 @@ test("what is asked wrongly is refused by name, and makes no folder", { skip }, 
   writeFileSync(path.join(folder, "file"), "");
   await assert.rejects(openIn(path.join(folder, "file")), code("Unavailable", /ENOTDIR|EEXIST/));
 
-  const { open: openInBrowser, init } = await import(pathToFileURL(path.resolve("dist/index.js")).href) as Awaited<ReturnType<typeof load>>;
+  const { open: openInBrowser, init } = (await import(pathToFileURL(path.resolve("dist/index.js")).href)) as Awaited<ReturnType<typeof load>>;
   void init;
   await assert.rejects(openInBrowser("demo", { storage: "files", path: folder }), code("OTSParameterInvalid", /'path' is for Node and Deno/));
   // Those of an origin are a browser's.
@@ -281,7 +300,9 @@ test("Q: a journal that is shorter than at its close is refused, whatever the du
   await db.createTable(table);
   for (let id = 0; id < 60; id++) await put(db, id);
   await db.close();
-  const [name] = readdirSync(folder, { recursive: true }).map(String).filter((name) => /journal-0$/.test(name));
+  const [name] = readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => /journal-0$/.test(name));
   const journal = path.join(folder, name);
   const whole = readFileSync(journal);
   for (const left of [0.3, 0.6, 0.9]) {
@@ -289,7 +310,10 @@ test("Q: a journal that is shorter than at its close is refused, whatever the du
     await assert.rejects(openIn(folder), code("Corrupt", /the journal.*it was closed with more than the \d+ bytes/));
     const salvaged = await openIn(folder, { salvage: true });
     const found = [...(await values(salvaged)).keys()];
-    assert.deepEqual(found, found.map((_, id) => id));
+    assert.deepEqual(
+      found,
+      found.map((_, id) => id),
+    );
     assert.ok(found.length > 60 * left - 15 && found.length < 60, `${found.length} rows at ${left}`);
     await salvaged.close();
     writeFileSync(journal, whole);

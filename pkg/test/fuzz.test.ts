@@ -43,29 +43,111 @@ async function settles(what: string, call: () => unknown): Promise<unknown> {
 }
 
 const key = { id: 1, at: "x" };
-const filter = { operator: "AND", filters: [{ column: "a", comparator: "EQUAL", value: 1, passIfMissing: false, valueTransferRule: { regex: "(\\d+)", castType: "INTEGER" } }, { operator: "NOT", filters: [{ column: "b", comparator: "EXIST" }] }, { offset: 0, limit: 3 }] };
+const filter = {
+  operator: "AND",
+  filters: [
+    { column: "a", comparator: "EQUAL", value: 1, passIfMissing: false, valueTransferRule: { regex: "(\\d+)", castType: "INTEGER" } },
+    { operator: "NOT", filters: [{ column: "b", comparator: "EXIST" }] },
+    { offset: 0, limit: 3 },
+  ],
+};
 const condition = { rowExistence: "IGNORE", column: { column: "a", comparator: "NOT_EQUAL", value: "x" } };
 const read = { maxVersions: 2, timeRange: { start: 0, end: 2_000_000_000_000 }, columnsToGet: ["a", "b"], startColumn: "a", endColumn: "z", filter };
 const range = { tableName: "t", direction: "FORWARD", start: { id: { infinity: "min" }, at: "" }, end: { id: 5, at: { infinity: "max" } }, limit: 3, ...read };
-const put = { primaryKey: key, attributes: { a: 1, b: [{ value: "x", version: 1_700_000_000_000 }, { value: 2n }], c: new Uint8Array(3) }, condition, returnContent: "PRIMARY_KEY" };
-const update = { primaryKey: key, put: { a: "y" }, deleteVersions: { b: [1_700_000_000_000] }, deleteColumns: ["c"], increment: { n: 1 }, condition, returnContent: { afterModify: ["n"] } };
-const batch = [{ tableName: "t", put }, { tableName: "u", update: { primaryKey: { id: 1 }, put: { a: 1 } } }, { tableName: "t", delete: { primaryKey: key } }];
+const put = {
+  primaryKey: key,
+  attributes: { a: 1, b: [{ value: "x", version: 1_700_000_000_000 }, { value: 2n }], c: new Uint8Array(3) },
+  condition,
+  returnContent: "PRIMARY_KEY",
+};
+const update = {
+  primaryKey: key,
+  put: { a: "y" },
+  deleteVersions: { b: [1_700_000_000_000] },
+  deleteColumns: ["c"],
+  increment: { n: 1 },
+  condition,
+  returnContent: { afterModify: ["n"] },
+};
+const batch = [
+  { tableName: "t", put },
+  { tableName: "u", update: { primaryKey: { id: 1 }, put: { a: 1 } } },
+  { tableName: "t", delete: { primaryKey: key } },
+];
 const index = { indexName: "i", type: "GLOBAL", primaryKey: ["d"], columns: ["e"], timeToLive: -1 };
 
 /** Calls that are right, before they are damaged. */
 const ROWS: [string, unknown, unknown?][] = [
-  ["putRow", { tableName: "t", ...put }], ["updateRow", { tableName: "t", ...update }], ["deleteRow", { tableName: "t", primaryKey: key, condition }], ["getRow", { tableName: "t", primaryKey: key, ...read }],
-  ["getRange", range], ["batchWriteRow", batch, { atomic: false }], ["batchWriteRow", [batch[0], batch[2]], { atomic: true }],
+  ["putRow", { tableName: "t", ...put }],
+  ["updateRow", { tableName: "t", ...update }],
+  ["deleteRow", { tableName: "t", primaryKey: key, condition }],
+  ["getRow", { tableName: "t", primaryKey: key, ...read }],
+  ["getRange", range],
+  ["batchWriteRow", batch, { atomic: false }],
+  ["batchWriteRow", [batch[0], batch[2]], { atomic: true }],
 ];
 const CALL: [string, unknown, unknown?][] = [
-  ...ROWS, ...ROWS, ...ROWS, ["batchGetRow", [{ tableName: "t", primaryKeys: [key, { id: 2, at: "" }], ...read }, { tableName: "u", primaryKeys: [{ id: 1 }] }], { signal: undefined }],
-  ["createTable", { tableName: "v", primaryKey: [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER", autoIncrement: true }], timeToLive: -1, maxVersions: 1, maxVersionOffset: 86400, allowUpdate: true, reservedThroughput: { read: 0, write: 0 },
-    definedColumns: [{ name: "d", type: "STRING" }, { name: "e", type: "DOUBLE" }], indexes: [index], enableLocalTransaction: false }],
-  ["describeTable", { tableName: "t" }], ["describeTable", "t"], ["updateTable", { tableName: "u", timeToLive: 86400, maxVersions: 3, reservedThroughput: { read: 1 } }], ["deleteTable", { tableName: "v" }], ["listTable", {}],
-  ["createIndex", { tableName: "w", index, includeBaseData: true }], ["dropIndex", { tableName: "w", indexName: "i" }], ["addDefinedColumn", { tableName: "w", columns: [{ name: "f", type: "BINARY" }] }], ["deleteDefinedColumn", { tableName: "w", columns: ["f"] }],
-  ["computeSplitPointsBySize", { tableName: "t", splitSize: 1, splitSizeUnitBytes: 1 << 20, splitPointLimit: 3 }], ["computeConsumed", { tableName: "t", period: "second", start: 0, end: 1, prices: { reserved: { read: 1, write: 1 }, onDemand: { read: 1, write: 1 } } }],
-  ["createAccessKey", { rights: ["read", "write"] }], ["listAccessKeys", {}], ["updateAccessKey", { accessKeyId: "x", enabled: false, rights: ["admin"] }], ["deleteAccessKey", { accessKeyId: "x" }],
-  ["metrics", {}], ["flush", {}], ["compact", {}], ["computeStorage", { tableName: "u" }], ["computeStorage", "u"], ["setClock", 5, {}], ["importRows", "t", [{ id: 1, at: "x", a: 1 }, { primaryKey: key, attributes: {} }]],
+  ...ROWS,
+  ...ROWS,
+  ...ROWS,
+  [
+    "batchGetRow",
+    [
+      { tableName: "t", primaryKeys: [key, { id: 2, at: "" }], ...read },
+      { tableName: "u", primaryKeys: [{ id: 1 }] },
+    ],
+    { signal: undefined },
+  ],
+  [
+    "createTable",
+    {
+      tableName: "v",
+      primaryKey: [
+        { name: "id", type: "INTEGER" },
+        { name: "at", type: "INTEGER", autoIncrement: true },
+      ],
+      timeToLive: -1,
+      maxVersions: 1,
+      maxVersionOffset: 86400,
+      allowUpdate: true,
+      reservedThroughput: { read: 0, write: 0 },
+      definedColumns: [
+        { name: "d", type: "STRING" },
+        { name: "e", type: "DOUBLE" },
+      ],
+      indexes: [index],
+      enableLocalTransaction: false,
+    },
+  ],
+  ["describeTable", { tableName: "t" }],
+  ["describeTable", "t"],
+  ["updateTable", { tableName: "u", timeToLive: 86400, maxVersions: 3, reservedThroughput: { read: 1 } }],
+  ["deleteTable", { tableName: "v" }],
+  ["listTable", {}],
+  ["createIndex", { tableName: "w", index, includeBaseData: true }],
+  ["dropIndex", { tableName: "w", indexName: "i" }],
+  ["addDefinedColumn", { tableName: "w", columns: [{ name: "f", type: "BINARY" }] }],
+  ["deleteDefinedColumn", { tableName: "w", columns: ["f"] }],
+  ["computeSplitPointsBySize", { tableName: "t", splitSize: 1, splitSizeUnitBytes: 1 << 20, splitPointLimit: 3 }],
+  ["computeConsumed", { tableName: "t", period: "second", start: 0, end: 1, prices: { reserved: { read: 1, write: 1 }, onDemand: { read: 1, write: 1 } } }],
+  ["createAccessKey", { rights: ["read", "write"] }],
+  ["listAccessKeys", {}],
+  ["updateAccessKey", { accessKeyId: "x", enabled: false, rights: ["admin"] }],
+  ["deleteAccessKey", { accessKeyId: "x" }],
+  ["metrics", {}],
+  ["flush", {}],
+  ["compact", {}],
+  ["computeStorage", { tableName: "u" }],
+  ["computeStorage", "u"],
+  ["setClock", 5, {}],
+  [
+    "importRows",
+    "t",
+    [
+      { id: 1, at: "x", a: 1 },
+      { primaryKey: key, attributes: {} },
+    ],
+  ],
   ["startLocalTransaction", { tableName: "t", partitionKey: { id: 1 } }],
 ];
 
@@ -78,7 +160,14 @@ test(`every call with garbage settles, and the engine goes on (seed ${SEED})`, {
   const types = (...columns: [string, "INTEGER" | "STRING"][]) => columns.map(([name, type]) => ({ name, type }));
   await db.createTable({ tableName: "t", primaryKey: types(["id", "INTEGER"], ["at", "STRING"]), maxVersions: 3, maxVersionOffset: 1e9 });
   await db.createTable({ tableName: "u", primaryKey: types(["id", "INTEGER"]) });
-  await db.createTable({ tableName: "w", primaryKey: types(["id", "INTEGER"]), definedColumns: [{ name: "d", type: "STRING" }, { name: "e", type: "DOUBLE" }] });
+  await db.createTable({
+    tableName: "w",
+    primaryKey: types(["id", "INTEGER"]),
+    definedColumns: [
+      { name: "d", type: "STRING" },
+      { name: "e", type: "DOUBLE" },
+    ],
+  });
   await db.createTable({ tableName: "sane", primaryKey: types(["id", "INTEGER"]) });
   const works = async (n: number): Promise<void> => {
     await db.putRow({ tableName: "sane", primaryKey: { id: n }, attributes: { n } });
@@ -117,7 +206,9 @@ test(`every call with garbage settles, and the engine goes on (seed ${SEED})`, {
     await settles(`verify ${n}`, async () => {
       for await (const damaged of db.verify(damage({ texts: true }) as never)) if (damaged.length > 0) break;
     });
-    await settles(`inspectImport ${n}`, () => tabstore.inspectImport(below(3) === 0 ? (value() as never) : new Blob(['id,a\n1,é\n']), damage({ format: "csv", rows: 5, delimiter: "," }) as never));
+    await settles(`inspectImport ${n}`, () =>
+      tabstore.inspectImport(below(3) === 0 ? (value() as never) : new Blob(["id,a\n1,é\n"]), damage({ format: "csv", rows: 5, delimiter: "," }) as never),
+    );
     await settles(`writer ${n}`, async () => {
       const writer = db.writer(damage("t") as never, damage({ maxRowsInFlight: 5 }) as never);
       await writer.put(damage({ primaryKey: key, attributes: { a: 1 } }) as never);
@@ -136,7 +227,9 @@ function isDynamic(value: unknown, depth = 6): boolean {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth === 0) return false;
   if (types.isProxy(value)) return true;
   if (Object.hasOwn(value, "constructor") && depth < 6) return true;
-  return Object.values(Object.getOwnPropertyDescriptors(value)).some(({ get, set, value: inner }) => get !== undefined || set !== undefined || isDynamic(inner, depth - 1));
+  return Object.values(Object.getOwnPropertyDescriptors(value)).some(
+    ({ get, set, value: inner }) => get !== undefined || set !== undefined || isDynamic(inner, depth - 1),
+  );
 }
 
 /** The newest values by name, read from columns without the codec; `undefined` for an illegal value. */
@@ -148,7 +241,17 @@ function said(columns: unknown): Map<string, unknown> | undefined {
     let newest: unknown = value;
     if (Array.isArray(value)) {
       const cells = Array.from({ length: value.length }, (_, i) => value[i] as unknown);
-      if (cells.length === 0 || cells.some((cell) => typeof cell !== "object" || cell === null || !Object.hasOwn(cell, "value") || Object.keys(cell).some((member) => member !== "value" && member !== "version"))) return undefined;
+      if (
+        cells.length === 0 ||
+        cells.some(
+          (cell) =>
+            typeof cell !== "object" ||
+            cell === null ||
+            !Object.hasOwn(cell, "value") ||
+            Object.keys(cell).some((member) => member !== "value" && member !== "version"),
+        )
+      )
+        return undefined;
       const [first] = cells as { value: unknown }[];
       newest = cells.length === 1 ? first!.value : ANY;
     }
@@ -178,7 +281,11 @@ test(`what a call with garbage has stored is what it said, and what says nothing
   let stored = 0;
   let refused = 0;
   for (let n = 0; n < CALLS / 2; n++) {
-    const sound = Object.fromEntries(names.slice(0, 1 + below(4)).map((name) => [name, below(3) > 0 ? ["é", 5, 7n, true, tabstore.double(3), new Uint8Array([1, 2]), [{ value: "日本" }]][below(7)] : value(2)]));
+    const sound = Object.fromEntries(
+      names
+        .slice(0, 1 + below(4))
+        .map((name) => [name, below(3) > 0 ? ["é", 5, 7n, true, tabstore.double(3), new Uint8Array([1, 2]), [{ value: "日本" }]][below(7)] : value(2)]),
+    );
     let columns: unknown = below(3) === 0 ? value(2) : sound;
     try {
       if (below(3) === 0) columns = damage(sound);
@@ -248,7 +355,11 @@ test(`what a call with garbage has stored is what it said, and what says nothing
       const found = row!.get(name);
       const expected = row!.type(name) === "INTEGER" ? BigInt(one as number) : one;
       // Bytes may be of a class that says other things of itself.
-      assert.deepEqual(found instanceof Uint8Array ? [...found] : found, expected instanceof Uint8Array ? [...Uint8Array.prototype.values.call(expected)] : expected, what);
+      assert.deepEqual(
+        found instanceof Uint8Array ? [...found] : found,
+        expected instanceof Uint8Array ? [...Uint8Array.prototype.values.call(expected)] : expected,
+        what,
+      );
     }
     stored += 1;
   }
@@ -259,12 +370,28 @@ test(`what a call with garbage has stored is what it said, and what says nothing
 test(`opening with garbage settles (seed ${SEED})`, { skip, timeout: 120_000 }, async () => {
   const tabstore = await load();
   const { damage } = garbage(random(SEED), tabstore);
-  const options = { storage: "memory", create: true, worker: false, durability: "relaxed", cacheBytes: 1 << 20, memtableBytes: 1 << 20, kind: "capacity", quotas: { tables: 5 }, limits: "sdk", integers: "bigint", clock: { now: 5 },
-    throttle: { unitsPerSecond: 5 }, partitions: { splitBytes: 5000, mergeBytes: 100, splitOperations: 10 }, prices: { onDemand: { read: 1, write: 2 } }, retry: { attempts: 2 } };
+  const options = {
+    storage: "memory",
+    create: true,
+    worker: false,
+    durability: "relaxed",
+    cacheBytes: 1 << 20,
+    memtableBytes: 1 << 20,
+    kind: "capacity",
+    quotas: { tables: 5 },
+    limits: "sdk",
+    integers: "bigint",
+    clock: { now: 5 },
+    throttle: { unitsPerSecond: 5 },
+    partitions: { splitBytes: 5000, mergeBytes: 100, splitOperations: 10 },
+    prices: { onDemand: { read: 1, write: 2 } },
+    retry: { attempts: 2 },
+  };
   for (let n = 0; n < 300; n++) {
     const db = (await settles(`open ${n}`, () => tabstore.open(damage("demo") as never, damage(options) as never))) as Database | undefined;
     await db?.close();
     await settles(`listInstances ${n}`, () => tabstore.listInstances(damage({}) as never));
-    for (const method of ["createInstance", "describeInstance", "deleteInstance"] as const) await settles(`${method} ${n}`, () => tabstore[method](damage("demo") as never, damage({}) as never));
+    for (const method of ["createInstance", "describeInstance", "deleteInstance"] as const)
+      await settles(`${method} ${n}`, () => tabstore[method](damage("demo") as never, damage({}) as never));
   }
 });

@@ -18,7 +18,10 @@ import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following
 import { answerAll } from "./support/loading.js";
 import { turn } from "./support/turn.js";
 
-const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const code =
+  (wanted: string, message = /./) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
 const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
 const put = (id: number) => ({ tableName: "t", ...row(id) });
@@ -58,10 +61,16 @@ test("if the next leader knows what was done, writes are asked again too, in ord
   const write = db.putRow(put(1));
   const read = db.getRow(get(1));
   await turn();
-  const numbers = engine.frames.splice(0).flat().map(({ id }) => id);
+  const numbers = engine.frames
+    .splice(0)
+    .flat()
+    .map(({ id }) => id);
   client.handOver(true, gone);
   assert.deepEqual(ops(engine), [[1, 4]]);
-  assert.deepEqual(engine.frames.flat().map(({ id }) => id), numbers);
+  assert.deepEqual(
+    engine.frames.flat().map(({ id }) => id),
+    numbers,
+  );
   engine.answer(1);
   await Promise.all([write, read]);
 });
@@ -149,7 +158,10 @@ test("a batch whose rows say that the leader ends has no answer", async () => {
   engine.refuse = () => undefined;
   client.handOver(true, gone);
   engine.answer();
-  assert.deepEqual((await batch).map(({ ok }) => ok), [true]);
+  assert.deepEqual(
+    (await batch).map(({ ok }) => ok),
+    [true],
+  );
 });
 
 test("rows that a leader took for a load, and had not stored, are refused by name; later rows are another load", async (t) => {
@@ -290,9 +302,18 @@ test("a follower whose way by the shared worker leads nowhere takes a channel", 
   const { lead, sessions } = leader(1);
   lead();
   const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, onClock: () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), {
+    agree: async () => {},
+    onClock: () => {},
+    linked: () => {},
+    refuse: (_, error) => assert.fail(error),
+    takeOver: () => assert.fail("it lives"),
+  });
   client.attach(following.add(client));
-  undo.push(() => following.drop(), () => void following.remove(client));
+  undo.push(
+    () => following.drop(),
+    () => void following.remove(client),
+  );
   await following.begin();
   const db = new OpenDatabase("demo", "indexeddb", client);
   await db.putRow(put(1));
@@ -462,9 +483,18 @@ test("a leader whose page makes no connection to the shared worker, because it i
   lead();
   const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
   const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => hub, { agree: async () => {}, onClock: () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  const following = new Following("demo", 10, async () => hub, {
+    agree: async () => {},
+    onClock: () => {},
+    linked: () => {},
+    refuse: (_, error) => assert.fail(error),
+    takeOver: () => assert.fail("it lives"),
+  });
   client.attach(following.add(client));
-  undo.push(() => following.drop(), () => void following.remove(client));
+  undo.push(
+    () => following.drop(),
+    () => void following.remove(client),
+  );
   await following.begin();
   const db = new OpenDatabase("demo", "indexeddb", client);
   await db.putRow(put(1));
@@ -561,7 +591,10 @@ test("frozen: a follower does not wait a second for a shared worker that may be 
   leaders[1].lead();
   const waits = t.mock.method(globalThis, "setTimeout").mock;
   await db.putRow(put(2));
-  assert.ok(waits.calls.some(({ arguments: [, wait] }) => wait === 250), "it waits for a quarter of a second");
+  assert.ok(
+    waits.calls.some(({ arguments: [, wait] }) => wait === 250),
+    "it waits for a quarter of a second",
+  );
   leaders[1].leader.stop();
   isFrozen = false;
   leaders[2].lead();

@@ -23,14 +23,48 @@ import { turn } from "./support/turn.js";
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const code =
+  (wanted: string, message: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", path: undefined, place: "demo", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+const OPTIONS: EngineOptions = {
+  name: "demo",
+  storage: "memory",
+  path: undefined,
+  place: "demo",
+  create: true,
+  salvage: false,
+  lost: "refuse",
+  kind: undefined,
+  durability: "relaxed",
+  cacheBytes: undefined,
+  memtableBytes: undefined,
+  reserveBytes: undefined,
+  clock: undefined,
+  client: 5,
+  limits: "document",
+  quotas: {},
+  throttle: undefined,
+  partitions: undefined,
+  prices: undefined,
+  given: {},
+};
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { heard: [] as string[], failures: [] as unknown[], deaths: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onDeath: (error: unknown) => void seen.deaths.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onClock: (now: number) => void seen.heard.push(`clock ${now}`), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
+  return {
+    ...seen,
+    module,
+    onFailure: (error: unknown) => void seen.failures.push(error),
+    onDeath: (error: unknown) => void seen.deaths.push(error),
+    onTrouble: (error: unknown) => void seen.troubles.push(error),
+    onClock: (now: number) => void seen.heard.push(`clock ${now}`),
+    onWaiting: () => assert.fail("another tab has it"),
+    onLost: () => void seen.heard.push("lost"),
+    onReplaced: () => void seen.heard.push("replaced"),
+  };
 };
 const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */
@@ -51,7 +85,12 @@ test("a worker's troubles are told, and it goes on", async () => {
 test("a worker is opened, asked and closed; its errors keep their code", async () => {
   const worker = new FakeWorker((message, reply) => {
     if (message.kind === "open") reply(OPENED);
-    else if (message.kind === "call") reply(message.id === 1 ? { kind: "result", id: 1, value: ["t"] } : { kind: "error", id: message.id!, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no t" } });
+    else if (message.kind === "call")
+      reply(
+        message.id === 1
+          ? { kind: "result", id: 1, value: ["t"] }
+          : { kind: "error", id: message.id!, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no t" } },
+      );
     else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
     else reply(Uint8Array.of(1, 2, 3));
   });
@@ -98,7 +137,7 @@ test("a frame that fills its writer's buffer is sent as a copy: the calls after 
   };
   const around = (await sent(100_000)) - 100_000;
   assert.equal(await sent((1 << 17) - around), 1 << 17);
-  for (let i = 0; i < 3; i++) assert.ok(await sent(5) < 100);
+  for (let i = 0; i < 3; i++) assert.ok((await sent(5)) < 100);
 });
 
 test("an administrative call under way when the worker is closed rejects with Closed", async () => {
@@ -114,7 +153,54 @@ test("an administrative call under way when the worker is closed rejects with Cl
 
 test("only our own module's traps are noticed, wherever they end up", async () => {
   // (func (export "trap") unreachable), (func (export "fine"))
-  const bytes = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 3, 2, 0, 0, 7, 15, 2, 4, 0x74, 0x72, 0x61, 0x70, 0, 0, 4, 0x66, 0x69, 0x6e, 0x65, 0, 1, 10, 8, 2, 3, 0, 0, 0x0b, 2, 0, 0x0b);
+  const bytes = Uint8Array.of(
+    0,
+    0x61,
+    0x73,
+    0x6d,
+    1,
+    0,
+    0,
+    0,
+    1,
+    4,
+    1,
+    0x60,
+    0,
+    0,
+    3,
+    3,
+    2,
+    0,
+    0,
+    7,
+    15,
+    2,
+    4,
+    0x74,
+    0x72,
+    0x61,
+    0x70,
+    0,
+    0,
+    4,
+    0x66,
+    0x69,
+    0x6e,
+    0x65,
+    0,
+    1,
+    10,
+    8,
+    2,
+    3,
+    0,
+    0,
+    0x0b,
+    2,
+    0,
+    0x0b,
+  );
   const { exports } = (await WebAssembly.instantiate(bytes)).instance;
   const seen: unknown[] = [];
   const end = onTrap((error) => seen.push(error));
@@ -124,7 +210,9 @@ test("only our own module's traps are noticed, wherever they end up", async () =
   const ours = watch(exports) as { trap(): void; fine(): void };
   ours.fine();
   let thrown: unknown;
-  await Promise.resolve().then(() => ours.trap()).catch((error: unknown) => (thrown = error));
+  await Promise.resolve()
+    .then(() => ours.trap())
+    .catch((error: unknown) => (thrown = error));
   assert.ok(thrown instanceof WebAssembly.RuntimeError);
   assert.deepEqual([seen, trapped()], [[thrown], thrown]);
   end();
@@ -133,17 +221,31 @@ test("only our own module's traps are noticed, wherever they end up", async () =
 });
 
 test("an engine that refuses to open says why, and its worker goes", async () => {
-  const worker = new FakeWorker((_message, reply) => reply({ kind: "error", id: OPENING, error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
+  const worker = new FakeWorker((_message, reply) =>
+    reply({ kind: "error", id: OPENING, error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }),
+  );
   await assert.rejects(openWorker(() => worker, module(), OPTIONS, events(), alone).engine, code("Busy", /'demo' is open already/));
   assert.ok(worker.terminated);
 });
 
 test("a worker that cannot be loaded or started says which entry to use", async () => {
   const worker = new FakeWorker(() => worker.onerror?.({ message: "" } as ErrorEvent));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events(), alone).engine, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
-  await assert.rejects(openWorker(() => {
-    throw new Error("forbidden");
-  }, module(), OPTIONS, events(), alone).engine, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
+  await assert.rejects(
+    openWorker(() => worker, module(), OPTIONS, events(), alone).engine,
+    code("Unavailable", /worker could not be loaded.*tabstore\/inline/),
+  );
+  await assert.rejects(
+    openWorker(
+      () => {
+        throw new Error("forbidden");
+      },
+      module(),
+      OPTIONS,
+      events(),
+      alone,
+    ).engine,
+    code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/),
+  );
 });
 
 test("a worker that dies refuses what waits, and is terminated so that its lock is given back", async () => {
@@ -175,7 +277,10 @@ test("the module comes from an address, bytes, a response or a module; it is com
 
 test("a module that cannot be loaded says which entry to use, and is tried again", async () => {
   const wrong = (source: Response): Promise<unknown> => loadModule(source, () => EMPTY);
-  await assert.rejects(wrong(new Response("<html>", { headers: { "content-type": "text/html" } })), code("Unavailable", /is a web page, not a WebAssembly module.*tabstore\/inline/));
+  await assert.rejects(
+    wrong(new Response("<html>", { headers: { "content-type": "text/html" } })),
+    code("Unavailable", /is a web page, not a WebAssembly module.*tabstore\/inline/),
+  );
   await assert.rejects(wrong(new Response("", { status: 404 })), code("Unavailable", /status 404.*init\(url/));
   let calls = 0;
   const flaky = (): Uint8Array => {
@@ -230,10 +335,12 @@ function fakeLocks(): Map<string, () => void> {
       }
       assert.ok(options.ifAvailable);
       if (held.has(name)) return run!(null);
-      const stolen = new Promise<never>((_, reject) => held.set(name, () => {
-        held.delete(name);
-        reject(new DOMException("The lock was stolen.", "AbortError"));
-      }));
+      const stolen = new Promise<never>((_, reject) =>
+        held.set(name, () => {
+          held.delete(name);
+          reject(new DOMException("The lock was stolen.", "AbortError"));
+        }),
+      );
       await Promise.race([run!({ name }), stolen]);
       held.delete(name);
     },
@@ -354,19 +461,44 @@ test("a worker that is gone without a word is noticed by the lock that it held",
 });
 
 test("wrong options are refused by name before anything is loaded", async () => {
-  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
+  const platform: Platform = {
+    modules: NO_MODULES,
+    tabs: undefined,
+    wasm: () => assert.fail("loaded"),
+    worker: () => assert.fail("started"),
+    thread: () => assert.fail("loaded"),
+  };
   const open = (name: unknown, options?: unknown): Promise<unknown> => openOn(platform, name as string, options as OpenOptions);
   const wrong: [unknown, RegExp][] = [
-    [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, files, memory/], [{ worker: 1 }, /'worker' is a number/],
-    [{ create: "no" }, /'create' is a string/], [{ durability: "none" }, /'durability' is 'none'/], [{ cacheBytes: -1 }, /'cacheBytes' is -1/], [{ memtableBytes: 0.5 }, /'memtableBytes' is 0.5/], [{ reserveBytes: -1 }, /'reserveBytes' is -1/],
-    [{ kind: "fast" }, /'kind' is 'fast'/], [{ limits: "none" }, /'limits' is 'none'/], [{ integers: "number" }, /'integers' is 'number'/], [{ quotas: { rows: 1 } }, /Unknown argument 'rows' in 'quotas'/],
-    [{ quotas: { tables: "9" } }, /'quotas.tables' is a string/], [{ clock: 5 }, /'clock' is a number/], [{ clock: {} }, /'clock' has no 'now'/], [{ clock: { now: 1.5 } }, /'clock.now' is 1.5/],
-    [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/], [5, /'open' is a number/],
-    [{ throttle: { unitsPerSecond: 0 } }, /'throttle.unitsPerSecond' is 0; it must be an integer of at least 1/], [{ throttle: { tableOperationsPerSecond: -1 } }, /'throttle.tableOperationsPerSecond' is -1/],
-    [{ throttle: { unitsPerSecond: 0.5 } }, /'throttle.unitsPerSecond' is 0.5/], [{ throttle: 10_000 }, /'throttle' is a number/],
-    [{ cacheBytes: 2 ** 31 + 1 }, /'cacheBytes' is 2147483649; it must be an integer of at least 0 and at most 2147483648\.$/], [{ cacheBytes: Infinity }, /'cacheBytes' is Infinity.*at most 2147483648/],
-    [{ memtableBytes: 2 ** 28 + 1 }, /'memtableBytes' is 268435457; it must be an integer of at least 1 and at most 268435456\.$/], [{ memtableBytes: 2 ** 40 }, /'memtableBytes'.*at most 268435456/],
-    [{ partitions: { splitBytes: 0 } }, /'partitions.splitBytes' is 0/], [{ partitions: { mergeBytes: "1" } }, /'partitions.mergeBytes' is/], [{ partitions: { size: 1 } }, /partitions/],
+    [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/],
+    [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, files, memory/],
+    [{ worker: 1 }, /'worker' is a number/],
+    [{ create: "no" }, /'create' is a string/],
+    [{ durability: "none" }, /'durability' is 'none'/],
+    [{ cacheBytes: -1 }, /'cacheBytes' is -1/],
+    [{ memtableBytes: 0.5 }, /'memtableBytes' is 0.5/],
+    [{ reserveBytes: -1 }, /'reserveBytes' is -1/],
+    [{ kind: "fast" }, /'kind' is 'fast'/],
+    [{ limits: "none" }, /'limits' is 'none'/],
+    [{ integers: "number" }, /'integers' is 'number'/],
+    [{ quotas: { rows: 1 } }, /Unknown argument 'rows' in 'quotas'/],
+    [{ quotas: { tables: "9" } }, /'quotas.tables' is a string/],
+    [{ clock: 5 }, /'clock' is a number/],
+    [{ clock: {} }, /'clock' has no 'now'/],
+    [{ clock: { now: 1.5 } }, /'clock.now' is 1.5/],
+    [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/],
+    [5, /'open' is a number/],
+    [{ throttle: { unitsPerSecond: 0 } }, /'throttle.unitsPerSecond' is 0; it must be an integer of at least 1/],
+    [{ throttle: { tableOperationsPerSecond: -1 } }, /'throttle.tableOperationsPerSecond' is -1/],
+    [{ throttle: { unitsPerSecond: 0.5 } }, /'throttle.unitsPerSecond' is 0.5/],
+    [{ throttle: 10_000 }, /'throttle' is a number/],
+    [{ cacheBytes: 2 ** 31 + 1 }, /'cacheBytes' is 2147483649; it must be an integer of at least 0 and at most 2147483648\.$/],
+    [{ cacheBytes: Infinity }, /'cacheBytes' is Infinity.*at most 2147483648/],
+    [{ memtableBytes: 2 ** 28 + 1 }, /'memtableBytes' is 268435457; it must be an integer of at least 1 and at most 268435456\.$/],
+    [{ memtableBytes: 2 ** 40 }, /'memtableBytes'.*at most 268435456/],
+    [{ partitions: { splitBytes: 0 } }, /'partitions.splitBytes' is 0/],
+    [{ partitions: { mergeBytes: "1" } }, /'partitions.mergeBytes' is/],
+    [{ partitions: { size: 1 } }, /partitions/],
   ];
   for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
   await assert.rejects(open(undefined), code("OTSParameterInvalid", /'name' is undefined/));
@@ -378,7 +510,12 @@ test("calls about instances can be given up while they wait", async () => {
   const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
   const control = new AbortController();
   const { signal } = control;
-  const calls = [listOn(platform, { signal }), createOn(platform, "demo", { signal }), describeOn(platform, "demo", { signal }), deleteOn(platform, "demo", { signal })];
+  const calls = [
+    listOn(platform, { signal }),
+    createOn(platform, "demo", { signal }),
+    describeOn(platform, "demo", { signal }),
+    deleteOn(platform, "demo", { signal }),
+  ];
   setTimeout(() => control.abort(new Error("enough")), 1);
   for (const call of calls) await assert.rejects(call, /enough/);
 });

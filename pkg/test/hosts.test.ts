@@ -15,7 +15,7 @@ const file = (name: string): Uint8Array => readFileSync(`dist/tabstore_${name}.w
 const options = { storage: "memory" } as const;
 
 async function load(entry: string): Promise<Package> {
-  const entered = await import(pathToFileURL(path.resolve("dist", entry)).href) as Package;
+  const entered = (await import(pathToFileURL(path.resolve("dist", entry)).href)) as Package;
   // The default entry fetches its files, which Node does not do.
   if (entry === "index.js") entered.init(file("bg"), hasModules ? { occasional: file("occasional") } : {});
   return entered;
@@ -58,7 +58,10 @@ for (const entry of ENTRIES) {
   test(`without Worker, worker: true is refused by name, and unless it is given the engine runs in this thread (${entry})`, { skip }, async () => {
     assert.equal("Worker" in globalThis, false);
     const { open } = await load(entry);
-    await assert.rejects(open("demo", { ...options, worker: true }), code("Unavailable", /'worker' is true, but this host has no workers: open with worker: false/));
+    await assert.rejects(
+      open("demo", { ...options, worker: true }),
+      code("Unavailable", /'worker' is true, but this host has no workers: open with worker: false/),
+    );
     const db = await open("demo", options);
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     assert.deepEqual(await db.listTable(), ["t"]);
@@ -73,11 +76,15 @@ test("workers of Firefox run the engine in their own thread unless they are aske
     Safari: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15",
   };
   const navigator = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-  const defaults = (): string[] => Object.entries(agents).flatMap(([name, userAgent]) => {
-    Object.defineProperty(globalThis, "navigator", { value: { userAgent }, configurable: true });
-    assert.deepEqual([true, false].map((worker) => checked({ worker }).worker), [true, false]);
-    return checked().worker ? [name] : [];
-  });
+  const defaults = (): string[] =>
+    Object.entries(agents).flatMap(([name, userAgent]) => {
+      Object.defineProperty(globalThis, "navigator", { value: { userAgent }, configurable: true });
+      assert.deepEqual(
+        [true, false].map((worker) => checked({ worker }).worker),
+        [true, false],
+      );
+      return checked().worker ? [name] : [];
+    });
   try {
     assert.deepEqual(defaults(), ["Firefox", "Chromium", "Safari"]);
     Object.defineProperty(globalThis, "WorkerGlobalScope", { value: class {}, configurable: true });

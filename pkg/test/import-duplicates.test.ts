@@ -27,14 +27,50 @@ async function rows(db: Database): Promise<Map<number, unknown>> {
 
 test("a key that comes twice in a source replaces a row, and the import tells so", { skip }, async () => {
   const db = await table(await open());
-  const first = await db.importRows("t", csv([[1, 10], [2, 20], [1, 11], [3, 30], [1, 12]]), options);
+  const first = await db.importRows(
+    "t",
+    csv([
+      [1, 10],
+      [2, 20],
+      [1, 11],
+      [3, 30],
+      [1, 12],
+    ]),
+    options,
+  );
   assert.deepEqual([first.rows, first.replaced, first.skipped, first.skippedDuplicates], [5, 2, 0, 0]);
   // In a table with rows: those, and the source's own.
-  const second = await db.importRows("t", csv([[3, 31], [4, 40], [4, 41], [5, 50]]), options);
+  const second = await db.importRows(
+    "t",
+    csv([
+      [3, 31],
+      [4, 40],
+      [4, 41],
+      [5, 50],
+    ]),
+    options,
+  );
   assert.deepEqual([second.rows, second.replaced], [4, 2]);
-  assert.deepEqual(await rows(db), new Map([[1, 12], [2, 20], [3, 31], [4, 41], [5, 50]]));
+  assert.deepEqual(
+    await rows(db),
+    new Map([
+      [1, 12],
+      [2, 20],
+      [3, 31],
+      [4, 41],
+      [5, 50],
+    ]),
+  );
   // A row that is refused replaces nothing.
-  const third = await db.importRows("t", [{ id: 6, v: {} }, { id: 6, v: 1 }, { id: "x", v: 1 }], { onError: "skip" });
+  const third = await db.importRows(
+    "t",
+    [
+      { id: 6, v: {} },
+      { id: 6, v: 1 },
+      { id: "x", v: 1 },
+    ],
+    { onError: "skip" },
+  );
   assert.deepEqual([third.rows, third.replaced, third.skipped], [1, 0, 2]);
   await db.close();
 });
@@ -42,26 +78,61 @@ test("a key that comes twice in a source replaces a row, and the import tells so
 test("onDuplicate: skip keeps the first row of each key, and counts the others", { skip }, async () => {
   const db = await table(await open());
   await db.putRow({ tableName: "t", primaryKey: { id: 2 }, attributes: { v: 5 } });
-  const result = await db.importRows("t", csv([[1, 10], [2, 20], [1, 11], ["x", 1], [3, 30]]), { ...options, onDuplicate: "skip", onError: "skip" });
+  const result = await db.importRows(
+    "t",
+    csv([
+      [1, 10],
+      [2, 20],
+      [1, 11],
+      ["x", 1],
+      [3, 30],
+    ]),
+    { ...options, onDuplicate: "skip", onError: "skip" },
+  );
   assert.deepEqual([result.rows, result.replaced, result.skipped, result.skippedDuplicates], [2, 0, 1, 2]);
-  assert.deepEqual(result.failures.map(({ row }) => row), [4]);
-  assert.deepEqual(await rows(db), new Map([[1, 10], [2, 5], [3, 30]]));
+  assert.deepEqual(
+    result.failures.map(({ row }) => row),
+    [4],
+  );
+  assert.deepEqual(
+    await rows(db),
+    new Map([
+      [1, 10],
+      [2, 5],
+      [3, 30],
+    ]),
+  );
   await db.close();
 });
 
 test("onDuplicate: stop ends at the first key that is there, names its row, and replaces nothing", { skip }, async () => {
   const db = await table(await open());
-  await assert.rejects(db.importRows("t", csv([[1, 10], [2, 20], [1, 11], [3, 30]]), { ...options, onDuplicate: "stop" }), (error: WriterError) => {
-    assert.equal(error.code, "OTSConditionCheckFail");
-    assert.match(error.message, /^Row 3: /);
-    assert.match(error.hint ?? "", /onDuplicate/);
-    return true;
-  });
+  await assert.rejects(
+    db.importRows(
+      "t",
+      csv([
+        [1, 10],
+        [2, 20],
+        [1, 11],
+        [3, 30],
+      ]),
+      { ...options, onDuplicate: "stop" },
+    ),
+    (error: WriterError) => {
+      assert.equal(error.code, "OTSConditionCheckFail");
+      assert.match(error.message, /^Row 3: /);
+      assert.match(error.hint ?? "", /onDuplicate/);
+      return true;
+    },
+  );
   assert.equal((await rows(db)).get(1), 10);
   // It is no matter of rows that cannot be read.
   await assert.rejects(db.importRows("t", csv([[1, 12]]), { ...options, onDuplicate: "stop", onError: "skip" }), /^WriterError: Row 1: /);
   assert.equal((await rows(db)).get(1), 10);
-  await assert.rejects(db.importRows("t", csv([]), { ...options, onDuplicate: "ask" as never }), /'onDuplicate' is 'ask'; it must be one of replace, stop, skip/);
+  await assert.rejects(
+    db.importRows("t", csv([]), { ...options, onDuplicate: "ask" as never }),
+    /'onDuplicate' is 'ask'; it must be one of replace, stop, skip/,
+  );
   await db.close();
 });
 
@@ -88,7 +159,13 @@ test("onDuplicate: stop ends the reading of the source too, whatever is done wit
 
 test("a store that assigns keys has no duplicates", { skip }, async () => {
   const db = await open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "g", type: "STRING" }, { name: "id", type: "INTEGER", autoIncrement: true }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "g", type: "STRING" },
+      { name: "id", type: "INTEGER", autoIncrement: true },
+    ],
+  });
   for (const onDuplicate of ["replace", "skip", "stop"] as const) {
     const { rows, replaced, skippedDuplicates } = await db.importRows("t", [{ g: "a" }, { g: "a" }, { g: "b" }], { onDuplicate });
     assert.deepEqual([rows, replaced, skippedDuplicates], [3, 0, 0]);
@@ -122,7 +199,11 @@ test("whatever is there and whatever comes, an import's numbers are those of a m
       const { rows: stored, replaced, skippedDuplicates } = await db.importRows("t", given as never, { onDuplicate });
       assert.deepEqual({ rows: stored, replaced, skippedDuplicates }, expected, `seed ${seed}, round ${round}, ${onDuplicate}, ${count} rows of ${keys} keys`);
     }
-    assert.deepEqual([...await rows(db)].sort(([a], [b]) => a - b), [...model].sort(([a], [b]) => a - b), `seed ${seed}`);
+    assert.deepEqual(
+      [...(await rows(db))].sort(([a], [b]) => a - b),
+      [...model].sort(([a], [b]) => a - b),
+      `seed ${seed}`,
+    );
     await db.close();
   }
 });
@@ -137,11 +218,19 @@ test("a writer with a condition stores only rows that are not there, and tells o
     if (wait) await wait;
   }
   await assert.rejects(writer.close(), /1001 of 5000 rows/);
-  assert.deepEqual(failed.map(([index]) => index).sort((a, b) => a - b), [3, ...Array.from({ length: 1000 }, (_, at) => 4000 + at)]);
+  assert.deepEqual(
+    failed.map(([index]) => index).sort((a, b) => a - b),
+    [3, ...Array.from({ length: 1000 }, (_, at) => 4000 + at)],
+  );
   assert.deepEqual(new Set(failed.map(([, code]) => code)), new Set(["OTSConditionCheckFail"]));
   assert.equal((await rows(db)).get(3), 0);
   const { TabStoreError } = await load();
-  const thrown = db.writer("t", { onFailure: () => { throw new Error("listener"); }, condition: { rowExistence: "EXPECT_EXIST" } });
+  const thrown = db.writer("t", {
+    onFailure: () => {
+      throw new Error("listener");
+    },
+    condition: { rowExistence: "EXPECT_EXIST" },
+  });
   thrown.put({ primaryKey: { id: 1e6 } });
   await assert.rejects(thrown.close(), /listener/);
   assert.throws(() => db.writer("t", { onFailure: 1 as never }), TabStoreError);
@@ -151,13 +240,32 @@ test("a writer with a condition stores only rows that are not there, and tells o
   for (let id = 9000; id < 9005; id++) dropped.put({ primaryKey: { id } });
   control.abort(new Error("enough"));
   await assert.rejects(dropped.close(), /enough/);
-  assert.deepEqual([...(await rows(db)).keys()].filter((id) => id >= 9000), []);
+  assert.deepEqual(
+    [...(await rows(db)).keys()].filter((id) => id >= 9000),
+    [],
+  );
   await db.close();
 });
 
 test("the set of seen keys tells keys apart by their values, and integers alike in both of their types", () => {
   const seen = new Seen();
-  const fresh = [["a", "b"], ["ab", ""], ["", "ab"], [1], [2 ** 32], [-1], [-(2 ** 32)], [2n ** 63n - 1n], [-(2n ** 63n)], ["1"], [Uint8Array.of(1)], [Uint8Array.of(1, 0)], [Uint8Array.of()], [""], [0]];
+  const fresh = [
+    ["a", "b"],
+    ["ab", ""],
+    ["", "ab"],
+    [1],
+    [2 ** 32],
+    [-1],
+    [-(2 ** 32)],
+    [2n ** 63n - 1n],
+    [-(2n ** 63n)],
+    ["1"],
+    [Uint8Array.of(1)],
+    [Uint8Array.of(1, 0)],
+    [Uint8Array.of()],
+    [""],
+    [0],
+  ];
   for (const key of fresh) assert.equal(seen.add(key), true, String(key));
   for (const key of fresh) assert.equal(seen.add(key), false, String(key));
   for (const key of [1, 2 ** 32, -1, -(2 ** 32), 0]) assert.equal(seen.add([BigInt(key)]), false, String(key));

@@ -13,16 +13,25 @@ import { load, open, skip } from "./support/package.js";
 
 const FULL = ["QuotaExceeded", "The disk is full"] as const;
 const objects = (count: number): { id: number; a: string }[] => Array.from({ length: count }, (_, id) => ({ id, a: "é" }));
-const lines = (count: number): string => objects(count).map((row) => JSON.stringify(row)).join("\n");
+const lines = (count: number): string =>
+  objects(count)
+    .map((row) => JSON.stringify(row))
+    .join("\n");
 const numberOf = ({ key }: { key: Record<string, object> }): number => ("INTEGER" in (key.id ?? {}) ? Number((key.id as { INTEGER: bigint }).INTEGER) : -1);
 
 /** The error of an import, after comparing the stored rows that it states with the engine's. */
 async function ended(db: ImportTarget, engine: FakeEngine, source: ImportSource, options: ImportOptions = {}): Promise<WriterError> {
   let last = -1;
-  const error: unknown = await importRows(db, "t", source, { ...options, onProgress: (progress) => {
-    last = progress.rows;
-    options.onProgress?.(progress);
-  } }).then(() => assert.fail("the import did not end"), (reason: unknown) => reason);
+  const error: unknown = await importRows(db, "t", source, {
+    ...options,
+    onProgress: (progress) => {
+      last = progress.rows;
+      options.onProgress?.(progress);
+    },
+  }).then(
+    () => assert.fail("the import did not end"),
+    (reason: unknown) => reason,
+  );
   assert.ok(error instanceof WriterError, String(error));
   assert.equal(error.stored, engine.store.size, error.message);
   assert.ok(error.message.endsWith(` Rows stored: ${error.stored}.`), error.message);
@@ -53,7 +62,14 @@ for (const loads of [false, true]) {
     const error = await ended(db, engine, [{ id: "x" }, ...objects(4500)], { onError: "skip" });
     assert.equal(error.code, "QuotaExceeded");
     assert.match(error.message, /^Row 4002: The disk is full\. Rows stored: 3999\.$/);
-    assert.deepEqual(error.failures.slice(0, 3).map(({ index, error: { code } }) => [index, code]), [[0, "OTSParameterInvalid"], [8, "OTSParameterInvalid"], [4001, "QuotaExceeded"]]);
+    assert.deepEqual(
+      error.failures.slice(0, 3).map(({ index, error: { code } }) => [index, code]),
+      [
+        [0, "OTSParameterInvalid"],
+        [8, "OTSParameterInvalid"],
+        [4001, "QuotaExceeded"],
+      ],
+    );
     assert.equal(error.failed, 502);
   });
 }
@@ -92,9 +108,21 @@ test("a source that fails in the middle, in each way, tells how many rows are st
     [generator() as Iterable<never>, {}, 700, "Aborted", /^The import was given up: RangeError: no more\. Rows/],
     [slow() as AsyncIterable<never>, {}, 700, "Aborted", /^The import was given up: a text\. Rows/],
     [broken(`${lines(700)}\n{"id":}\n`), { format: "ndjson" }, 700, "OTSParameterInvalid", /^Line 701 of the source/],
-    [new Blob([`${lines(700)}\n{"id":7.5}\n`]), { format: "ndjson" }, 700, "OTSParameterInvalid", /^Row 701: The column 'id' cannot be read as INTEGER: its value is 7\.5\. Rows/],
-    [new Blob([`${lines(700)}\n{"id":800,"a":18446744073709551616}\n`]), { format: "ndjson" }, 700, "OTSParameterInvalid", /^Row 701: The integer 18446744073709551616 of column 'a'/],
-    [new Blob(["id,a\n1,x\n2,\"y\n"]), { format: "csv" }, 1, "OTSParameterInvalid", /^Row 2 of the CSV to import: a quoted field/],
+    [
+      new Blob([`${lines(700)}\n{"id":7.5}\n`]),
+      { format: "ndjson" },
+      700,
+      "OTSParameterInvalid",
+      /^Row 701: The column 'id' cannot be read as INTEGER: its value is 7\.5\. Rows/,
+    ],
+    [
+      new Blob([`${lines(700)}\n{"id":800,"a":18446744073709551616}\n`]),
+      { format: "ndjson" },
+      700,
+      "OTSParameterInvalid",
+      /^Row 701: The integer 18446744073709551616 of column 'a'/,
+    ],
+    [new Blob(['id,a\n1,x\n2,"y\n']), { format: "csv" }, 1, "OTSParameterInvalid", /^Row 2 of the CSV to import: a quoted field/],
     [new Blob(["id,a\n1,", Uint8Array.of(0xe9), "\n"]), { format: "csv" }, 0, "OTSParameterInvalid", /not UTF-8/],
   ];
   for (const [source, options, rows, code, message] of cases) {
@@ -109,9 +137,11 @@ test("a source that fails in the middle, in each way, tells how many rows are st
 test("a listener that throws ends the import, and what it threw is the cause", async () => {
   const { db, engine } = openFake();
   const mine = new Error("mine");
-  const error = await ended(db, engine, objects(5000), { onProgress: ({ rows }) => {
-    if (rows > 300) throw mine;
-  } });
+  const error = await ended(db, engine, objects(5000), {
+    onProgress: ({ rows }) => {
+      if (rows > 300) throw mine;
+    },
+  });
   assert.equal(error.code, "Aborted");
   assert.match(error.message, /^The import was given up: Error: mine\. Rows stored: \d+\.$/);
   assert.equal(error.cause, mine);
@@ -121,9 +151,12 @@ test("an import that its signal gives up rejects with the signal's reason", asyn
   for (const reason of [new Error("enough"), "enough", undefined]) {
     const { db } = openFake();
     const control = new AbortController();
-    const importing = importRows(db, "t", objects(5000), { signal: control.signal, onProgress: ({ rows }) => {
-      if (rows > 300) control.abort(reason);
-    } });
+    const importing = importRows(db, "t", objects(5000), {
+      signal: control.signal,
+      onProgress: ({ rows }) => {
+        if (rows > 300) control.abort(reason);
+      },
+    });
     await assert.rejects(importing, (error: unknown) => error === control.signal.reason);
   }
 });
@@ -185,7 +218,10 @@ test("an import ends by its signal and with its database also where its source g
     await new Promise(() => {});
   }
   const stalled = (): ReadableStream<Uint8Array> => new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("id,a\n1,é\n")) });
-  for (const [source, options] of [[never, {}], [stalled, { format: "csv" }]] as const) {
+  for (const [source, options] of [
+    [never, {}],
+    [stalled, { format: "csv" }],
+  ] as const) {
     const db = await open();
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     const control = new AbortController();
@@ -199,25 +235,43 @@ test("an import ends by its signal and with its database also where its source g
   }
 });
 
-test("C1: an import that skips rows tells what the others cost, and a listener that is no function is refused before anything is stored", { skip }, async () => {
+test("C1: an import that skips rows tells what the others cost, and a listener that is no function is refused before anything is stored", {
+  skip,
+}, async () => {
   const db = await open();
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "n", type: "INTEGER" }] });
   const rows = Array.from({ length: 300 }, (_, id) => ({ primaryKey: { id }, attributes: { n: id === 7 ? "no integer" : id } }));
   await assert.rejects(db.importRows("t", rows, { onProgress: 5 as never }), /'onProgress'/);
   assert.equal((await db.getRange({ tableName: "t" })).rows.length, 0);
-  const { rows: stored, skipped, consumed } = await db.importRows("t", rows.map(({ primaryKey, attributes }) => ({ primaryKey, attributes: attributes as never })), { onError: "skip" });
+  const {
+    rows: stored,
+    skipped,
+    consumed,
+  } = await db.importRows(
+    "t",
+    rows.map(({ primaryKey, attributes }) => ({ primaryKey, attributes: attributes as never })),
+    { onError: "skip" },
+  );
   assert.deepEqual([stored + skipped, consumed.write >= stored], [300, true]);
   await db.close();
 });
 
-test("onError: \"skip\" leaves out the rows that cannot be stored, and no others", { skip, timeout: 60_000 }, async () => {
+test('onError: "skip" leaves out the rows that cannot be stored, and no others', { skip, timeout: 60_000 }, async () => {
   for (const limits of ["document", "sdk"] as const) {
     const db = await open({ limits });
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     let expected = 0;
-    for (const [n, bad] of [{ [limits === "sdk" ? "#b" : "b c"]: 1 }, { ["x".repeat(256)]: 1 }, { a: "x".repeat((2 << 20) + 1) }, { a: new Uint8Array((2 << 20) + 1) }].entries()) {
+    for (const [n, bad] of [
+      { [limits === "sdk" ? "#b" : "b c"]: 1 },
+      { ["x".repeat(256)]: 1 },
+      { a: "x".repeat((2 << 20) + 1) },
+      { a: new Uint8Array((2 << 20) + 1) },
+    ].entries()) {
       for (const place of [0, 1, 150, 299]) {
-        const rows = Array.from({ length: 300 }, (_, i) => ({ primaryKey: { id: (n * 4 + place) * 1000 + i + n * 1_000_000 }, attributes: i === place ? bad : { a: "é" } }));
+        const rows = Array.from({ length: 300 }, (_, i) => ({
+          primaryKey: { id: (n * 4 + place) * 1000 + i + n * 1_000_000 },
+          attributes: i === place ? bad : { a: "é" },
+        }));
         const { rows: stored, skipped, failures } = await db.importRows("t", rows as never, { onError: "skip" });
         assert.deepEqual([stored, skipped, failures.map(({ row }) => row)], [299, 1, [place + 1]], `${limits} ${n} ${place}`);
         expected += 299;
@@ -225,7 +279,8 @@ test("onError: \"skip\" leaves out the rows that cannot be stored, and no others
     }
     assert.equal((await db.computeStorage("t")).rows, expected);
     // Rows within the laxer limits are stored.
-    if (limits === "sdk") assert.equal((await db.importRows("t", [{ primaryKey: { id: -1 }, attributes: { "b c": 1, "日本": 2 } }], { onError: "skip" })).rows, 1);
+    if (limits === "sdk")
+      assert.equal((await db.importRows("t", [{ primaryKey: { id: -1 }, attributes: { "b c": 1, 日本: 2 } }], { onError: "skip" })).rows, 1);
     await db.close();
   }
 });

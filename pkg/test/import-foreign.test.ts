@@ -8,7 +8,10 @@ import { pathToFileURL } from "node:url";
 import type { Database, ImportFormat, ImportSource, KeyColumn, NewRow } from "../src/index.js";
 import { open, random, skip } from "./support/package.js";
 
-interface ForeignRow { readonly primaryKey: Record<string, string | number>; readonly attributes: Record<string, string | number | boolean> }
+interface ForeignRow {
+  readonly primaryKey: Record<string, string | number>;
+  readonly attributes: Record<string, string | number | boolean>;
+}
 interface ForeignFile {
   readonly name: string;
   readonly format: ImportFormat;
@@ -17,7 +20,12 @@ interface ForeignFile {
   readonly primaryKey: KeyColumn[];
   readonly rows: ForeignRow[];
 }
-interface Figures { readonly rows: number; readonly texts: number; readonly bytes: number; readonly scripts: Map<string, number> }
+interface Figures {
+  readonly rows: number;
+  readonly texts: number;
+  readonly bytes: number;
+  readonly scripts: Map<string, number>;
+}
 
 // The end-to-end tests, and those of the console, import the same files.
 const { foreignFiles, figures, told, compareRows } = (await import(pathToFileURL(path.resolve("../tests/e2e/support/foreign-files.mjs")).href)) as {
@@ -32,7 +40,11 @@ const files = skip ? [] : await foreignFiles();
 async function read(db: Database, tableName: string): Promise<ForeignRow[]> {
   const found: ForeignRow[] = [];
   for await (const rows of db.scanPages({ tableName })) {
-    for (const row of rows) found.push({ primaryKey: { ...row.primaryKey }, attributes: Object.fromEntries(Object.keys(row.columns).map((name) => [name, row.get(name)])) } as ForeignRow);
+    for (const row of rows)
+      found.push({
+        primaryKey: { ...row.primaryKey },
+        attributes: Object.fromEntries(Object.keys(row.columns).map((name) => [name, row.get(name)])),
+      } as ForeignRow);
   }
   return found;
 }
@@ -84,7 +96,15 @@ const WAYS: Record<string, (db: Database, file: ForeignFile, tableName: string, 
   "importRows of the file": (db, { format, bytes, rows }, tableName) => imported(db, tableName, new Blob([bytes]), format, rows.length),
   "importRows of the file in chunks": (db, { format, bytes, rows }, tableName, next) => imported(db, tableName, stream(bytes, next), format, rows.length),
   "importRows of objects in pieces": (db, { rows }, tableName, next) =>
-    inPieces(rows, next, (piece) => imported(db, tableName, piece.map(({ primaryKey, attributes }) => ({ ...primaryKey, ...attributes })), "json", piece.length)),
+    inPieces(rows, next, (piece) =>
+      imported(
+        db,
+        tableName,
+        piece.map(({ primaryKey, attributes }) => ({ ...primaryKey, ...attributes })),
+        "json",
+        piece.length,
+      ),
+    ),
   "db.writer": (db, { rows }, tableName) => write(db, tableName, rows),
   "db.writer, rows in no order": (db, { rows }, tableName, next) => write(db, tableName, shuffled(rows, next)),
   "db.writer in pieces": (db, { rows }, tableName, next) => inPieces(rows, next, (piece) => write(db, tableName, piece)),
@@ -112,5 +132,10 @@ for (const file of files) {
 test("D2: the files hold texts in more than ten scripts, many of one and two characters", { skip }, (t) => {
   const all = figures(files.flatMap(({ rows }) => rows));
   assert.ok(files.length >= 5 && all.scripts.size >= 10 && all.texts > 100_000, told(all));
-  t.diagnostic(`all: ${told(all)}: ${[...all.scripts].sort(([, a], [, b]) => b - a).map(([script, texts]) => `${script} ${texts}`).join(", ")}`);
+  t.diagnostic(
+    `all: ${told(all)}: ${[...all.scripts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([script, texts]) => `${script} ${texts}`)
+      .join(", ")}`,
+  );
 });

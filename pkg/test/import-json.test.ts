@@ -21,10 +21,16 @@ const rowsOf = async (text: string, format: ImportFormat): Promise<readonly unkn
 const EXACT = `[{"id":9007199254740993,"max":9223372036854775807,"min":-9223372036854775808,"safe":9007199254740991,"exponent":1e21,"fraction":12345678901234567.5}]`;
 
 test("D2: JSON and NDJSON: integers of 64 bits are stored exactly on this host too", async () => {
-  const expected = [{
-    id: { INTEGER: 9007199254740993n }, max: { INTEGER: 9223372036854775807n }, min: { INTEGER: -9223372036854775808n }, safe: { INTEGER: 9007199254740991n },
-    exponent: { DOUBLE: 1e21 }, fraction: { DOUBLE: 12345678901234568 },
-  }];
+  const expected = [
+    {
+      id: { INTEGER: 9007199254740993n },
+      max: { INTEGER: 9223372036854775807n },
+      min: { INTEGER: -9223372036854775808n },
+      safe: { INTEGER: 9007199254740991n },
+      exponent: { DOUBLE: 1e21 },
+      fraction: { DOUBLE: 12345678901234568 },
+    },
+  ];
   assert.deepEqual(await run(new Blob([EXACT]), { format: "json" }), expected);
   assert.deepEqual(await run(new Blob([EXACT.slice(1, -1)]), { format: "ndjson" }), expected);
 });
@@ -33,7 +39,8 @@ test("D2: a host whose revivers get no source text makes no difference", async (
   const { parse } = JSON;
   try {
     // The result on an older host, whatever this one is.
-    JSON.parse = (text: string, reviver?: (key: string, value: unknown) => unknown): unknown => parse(text, reviver && ((key, value: unknown) => reviver(key, value)));
+    JSON.parse = (text: string, reviver?: (key: string, value: unknown) => unknown): unknown =>
+      parse(text, reviver && ((key, value: unknown) => reviver(key, value)));
     assert.deepEqual(await rowsOf(EXACT, "json"), readJson(EXACT));
   } finally {
     JSON.parse = parse;
@@ -45,16 +52,22 @@ test("D2: integers beyond 64 bits are refused by row and column, not rounded", a
     const refusal = new RegExp(`Row 2: The integer ${integer} of column 'n' does not fit 64 bits`);
     await assert.rejects(run(new Blob([`[{"id":1,"n":1},{"id":2,"n":${integer}}]`]), { format: "json" }), refusal);
     await assert.rejects(run(new Blob([`{"id":1,"n":1}\n{"id":2,"n":${integer}}\n`]), { format: "ndjson" }), refusal);
-    await assert.rejects(run(new Blob([`[{"id":1},{"id":${integer}}]`]), { format: "json" }), new RegExp(`Row 2: The integer ${integer} of primary key column 'id' does not fit 64 bits`));
+    await assert.rejects(
+      run(new Blob([`[{"id":1},{"id":${integer}}]`]), { format: "json" }),
+      new RegExp(`Row 2: The integer ${integer} of primary key column 'id' does not fit 64 bits`),
+    );
   }
-  const typed = (type: "DOUBLE" | "STRING"): Promise<unknown[]> => run(new Blob(['[{"id":1,"n":18446744073709551615}]']), { format: "json", columns: { n: { type } } });
+  const typed = (type: "DOUBLE" | "STRING"): Promise<unknown[]> =>
+    run(new Blob(['[{"id":1,"n":18446744073709551615}]']), { format: "json", columns: { n: { type } } });
   assert.deepEqual(await typed("DOUBLE"), [{ id: { INTEGER: 1n }, n: { DOUBLE: 18446744073709552000 } }]);
   assert.deepEqual(await typed("STRING"), [{ id: { INTEGER: 1n }, n: { STRING: "18446744073709551615" } }]);
 });
 
 test("D2: JSON stored as a text has its integers as they were, beside texts that look like them", async () => {
   const value = '{"a":[9007199254740993,-18446744073709551616],"b":"9007199254740993","\\u0000":"\\u0000\\u00009007199254740993","c":{"d":1.5}}';
-  assert.deepEqual(await run(new Blob([`[{"id":1,"n":${value}}]`]), { format: "json", columns: { n: { type: "STRING" } } }), [{ id: { INTEGER: 1n }, n: { STRING: value } }]);
+  assert.deepEqual(await run(new Blob([`[{"id":1,"n":${value}}]`]), { format: "json", columns: { n: { type: "STRING" } } }), [
+    { id: { INTEGER: 1n }, n: { STRING: value } },
+  ]);
 });
 
 test("D2: versions and whole rows have exact integers too", async () => {
@@ -64,15 +77,52 @@ test("D2: versions and whole rows have exact integers too", async () => {
 
 test("D2: digits in texts and names, escapes, names given twice and texts like our mark mislead nobody", async () => {
   const cases = [
-    '"9007199254740993"', '"\\"9007199254740993"', '"\\\\",9007199254740993', '"\\\\\\"", 9007199254740993', '{"9007199254740993":9007199254740993}', '{"a":9007199254740993,"a":1}',
-    '{"a":1,"a":9007199254740993}', '{"2":9007199254740993,"1":9007199254740995}', '{"__proto__":9007199254740993}', '{"__proto__":{"a":9007199254740993}}', '[[[9007199254740993]]]',
-    '"\\u00009007199254740993",9007199254740993', '"\\u0000\\u0000\\u00009007199254740993",9007199254740993', '{"\\u00009007199254740993":9007199254740993}', '"x\\u00009007199254740993",9007199254740993',
-    '"\\\\u00009007199254740993",9007199254740993', '9007199254740993.0', '9007199254740993e0', '9007199254740993E-2', '1e9007199254740993', '-0', '0.9007199254740993', '-9007199254740993 ',
-    `"${"\\u0000".repeat(100_000)}",9007199254740993`, `"${"\\\\".repeat(100_000)}",9007199254740993`, `${"[".repeat(500)}9007199254740993${"]".repeat(500)}`,
+    '"9007199254740993"',
+    '"\\"9007199254740993"',
+    '"\\\\",9007199254740993',
+    '"\\\\\\"", 9007199254740993',
+    '{"9007199254740993":9007199254740993}',
+    '{"a":9007199254740993,"a":1}',
+    '{"a":1,"a":9007199254740993}',
+    '{"2":9007199254740993,"1":9007199254740995}',
+    '{"__proto__":9007199254740993}',
+    '{"__proto__":{"a":9007199254740993}}',
+    "[[[9007199254740993]]]",
+    '"\\u00009007199254740993",9007199254740993',
+    '"\\u0000\\u0000\\u00009007199254740993",9007199254740993',
+    '{"\\u00009007199254740993":9007199254740993}',
+    '"x\\u00009007199254740993",9007199254740993',
+    '"\\\\u00009007199254740993",9007199254740993',
+    "9007199254740993.0",
+    "9007199254740993e0",
+    "9007199254740993E-2",
+    "1e9007199254740993",
+    "-0",
+    "0.9007199254740993",
+    "-9007199254740993 ",
+    `"${"\\u0000".repeat(100_000)}",9007199254740993`,
+    `"${"\\\\".repeat(100_000)}",9007199254740993`,
+    `${"[".repeat(500)}9007199254740993${"]".repeat(500)}`,
   ];
   for (const one of cases) assert.deepEqual(await rowsOf(`[{"v":[${one}]}]`, "json"), readJson(`[{"v":[${one}]}]`), one.slice(0, 80));
-  const wrong = ["09007199254740993", "-09007199254740993", "+9007199254740993", "9007199254740993x", "x9007199254740993", "{9007199254740993:1}", "{9007199254740993 :1}", "--9007199254740993",
-    '"a"9007199254740993', '9007199254740993"a"', "9007199254740993 9007199254740995", '"9007199254740993', "9007199254740993.", "9007199254740993e", '\\u00009007199254740993', '"\0",9007199254740993'];
+  const wrong = [
+    "09007199254740993",
+    "-09007199254740993",
+    "+9007199254740993",
+    "9007199254740993x",
+    "x9007199254740993",
+    "{9007199254740993:1}",
+    "{9007199254740993 :1}",
+    "--9007199254740993",
+    '"a"9007199254740993',
+    '9007199254740993"a"',
+    "9007199254740993 9007199254740995",
+    '"9007199254740993',
+    "9007199254740993.",
+    "9007199254740993e",
+    "\\u00009007199254740993",
+    '"\0",9007199254740993',
+  ];
   for (const one of wrong) await assert.rejects(rowsOf(`{"v":${one}}`, "ndjson"), /Line 1 of the source to import is not JSON/, one);
 });
 
@@ -104,8 +154,16 @@ const named = (_: string, value: unknown): unknown => (typeof value === "bigint"
 
 test("D2: inspectImport takes integers of 19 digits for integers, and what no type of number keeps for texts", async () => {
   const values: [string, string][] = [
-    ["1234567890123456789", "INTEGER"], ["9223372036854775807", "INTEGER"], ["-9223372036854775808", "INTEGER"], ["9223372036854775809", "STRING"],
-    ["18446744073709551615", "STRING"], ["9223372036854775808", "DOUBLE"], ["100000000000000000000", "DOUBLE"], ["12", "INTEGER"], ["0", "INTEGER"], ["1.5", "DOUBLE"],
+    ["1234567890123456789", "INTEGER"],
+    ["9223372036854775807", "INTEGER"],
+    ["-9223372036854775808", "INTEGER"],
+    ["9223372036854775809", "STRING"],
+    ["18446744073709551615", "STRING"],
+    ["9223372036854775808", "DOUBLE"],
+    ["100000000000000000000", "DOUBLE"],
+    ["12", "INTEGER"],
+    ["0", "INTEGER"],
+    ["1.5", "DOUBLE"],
   ];
   for (const [text, type] of values) {
     const typesOf = async (source: string, format: ImportFormat): Promise<string> => (await inspectImport(new Blob([source]), { format })).columns[0].type;
@@ -120,7 +178,8 @@ test("D2: inspectImport takes integers of 19 digits for integers, and what no ty
 test("D2: what inspectImport proposes keeps every integer of 19 digits", { skip }, async () => {
   const integers = [9223372036854775807n, -9223372036854775808n, 1234567890123456789n, 9007199254740993n, 5n];
   const files: [ImportFormat, string][] = [
-    ["csv", `id,n\n${integers.map((n, id) => `${id},${n}`).join("\n")}\n`], ["json", `[${integers.map((n, id) => `{"id":${id},"n":${n}}`).join()}]`],
+    ["csv", `id,n\n${integers.map((n, id) => `${id},${n}`).join("\n")}\n`],
+    ["json", `[${integers.map((n, id) => `{"id":${id},"n":${n}}`).join()}]`],
     ["ndjson", integers.map((n, id) => `{"id":${id},"n":${n}}`).join("\n")],
   ];
   const db = await open({ integers: "bigint" });

@@ -25,7 +25,8 @@ test("D2: plain objects and arrays become JSON text, a Date its ISO text", async
     [double(5), "5"],
     [12n, "12"],
     [true, "true"],
-  ] as const) assert.equal(await textOf(value), text);
+  ] as const)
+    assert.equal(await textOf(value), text);
 });
 
 /** Things of which JSON text would lose all or a part, and the advice. */
@@ -45,9 +46,18 @@ const LOSSY: [string, unknown, RegExp][] = [
 test("D2: what JSON text would lose is refused by name, alone and inside other values", async () => {
   for (const [what, value, advice] of LOSSY) {
     for (const inside of [{ a: value }, [value], { a: { b: [1, value] } }]) {
-      await assert.rejects(textOf(inside), (error: Error) => /^Row 1: The column 'v' cannot be stored as text: in it is /.test(error.message) && advice.test(error.message), what);
+      await assert.rejects(
+        textOf(inside),
+        (error: Error) => /^Row 1: The column 'v' cannot be stored as text: in it is /.test(error.message) && advice.test(error.message),
+        what,
+      );
     }
-    if (typeof value === "object") await assert.rejects(textOf(value), (error: Error) => /^Row 1: The column 'v' cannot be stored as text: it holds /.test(error.message) && advice.test(error.message), what);
+    if (typeof value === "object")
+      await assert.rejects(
+        textOf(value),
+        (error: Error) => /^Row 1: The column 'v' cannot be stored as text: it holds /.test(error.message) && advice.test(error.message),
+        what,
+      );
   }
 });
 

@@ -72,7 +72,7 @@ test("what is wrong with JSON is told alike, wherever its bytes are cut", async 
     ['[{"id":1},{"id":2}] x', /something after the end/, [1, 2]],
     ['[{"id":1},{"id":2},]', /^Element 3 of the JSON/, [1, 2]],
     ['[{"id":1},,{"id":2}]', /^Element 2 of the JSON/, [1]],
-    ['[,]', /^Element 1 of the JSON/, []],
+    ["[,]", /^Element 1 of the JSON/, []],
     ["[ ]", undefined, []],
     ['[{"id":1}]\n ', undefined, [1]],
   ] as const) {
@@ -127,7 +127,10 @@ test("a source that is UTF-16, gzip or a ZIP archive is told as that, with the d
     }
   }
   // The advice works.
-  for (const [bytes, label] of [[UTF16("id,a\n1,é\n", false, true), "utf-16le"], [UTF16("id,a\n1,é\n", true, true), "utf-16be"]] as const) {
+  for (const [bytes, label] of [
+    [UTF16("id,a\n1,é\n", false, true), "utf-16le"],
+    [UTF16("id,a\n1,é\n", true, true), "utf-16be"],
+  ] as const) {
     const decoded = text(bytes).stream().pipeThrough(new TextDecoderStream(label)).pipeThrough(new TextEncoderStream());
     assert.deepEqual((await run(decoded as never, { format: "csv" })).ids, [1]);
   }
@@ -177,7 +180,8 @@ test("inspectImport shows the columns of a header alone, of files without one, a
 test("D2: DOUBLE is proposed only where each text comes back as it was", async () => {
   const typeOf = async (...values: string[]): Promise<string> => (await inspectImport(text(`v\n${values.join("\n")}\n`), { format: "csv" })).columns[0]!.type;
   assert.equal(await typeOf("1.5", "-0.25", "3", "10.0"), "DOUBLE");
-  for (const lossy of ["1.10", "0.1000", "12345678901234567.8", "1e5", ".5", "+1.5", "1.", "007.5", "-0.0", "0x1p3"]) assert.equal(await typeOf("1.5", lossy), "STRING", lossy);
+  for (const lossy of ["1.10", "0.1000", "12345678901234567.8", "1e5", ".5", "+1.5", "1.", "007.5", "-0.0", "0x1p3"])
+    assert.equal(await typeOf("1.5", lossy), "STRING", lossy);
   assert.equal(await typeOf("1e+300", "1.5e-7"), "DOUBLE");
 });
 
@@ -196,9 +200,13 @@ test("R8: a value over the limit names its column at any size, however it comes"
         const [result] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 }, attributes: { note } } }]);
         if (!result.ok) throw result.error;
       },
-    ]) await assert.rejects(attempt, wanted);
+    ])
+      await assert.rejects(attempt, wanted);
   }
-  await assert.rejects(db.getRow({ tableName: "t", primaryKey: { id: "y".repeat(11e6) as never } }), /primary key column: 'id' exceeds the MaxLength:1024 with CurrentLength:11000000/);
+  await assert.rejects(
+    db.getRow({ tableName: "t", primaryKey: { id: "y".repeat(11e6) as never } }),
+    /primary key column: 'id' exceeds the MaxLength:1024 with CurrentLength:11000000/,
+  );
   assert.equal((await db.count({ tableName: "t" })).count, 0);
   await db.close();
 });

@@ -37,7 +37,7 @@ const CSV = 'id,name,note\r\n1,"Zoë ""Z"" O\'Hara","line one\nline two, and mor
 
 test("CSV: quotes, line breaks in fields and multi-byte characters survive any cut of the bytes", async () => {
   const expected = [
-    { id: { INTEGER: 1n }, name: { STRING: "Zoë \"Z\" O'Hara" }, note: { STRING: "line one\nline two, and more" } },
+    { id: { INTEGER: 1n }, name: { STRING: 'Zoë "Z" O\'Hara' }, note: { STRING: "line one\nline two, and more" } },
     { id: { INTEGER: 2n }, name: { STRING: "日本語" }, note: { STRING: "😀" } },
     { id: { INTEGER: 3n } },
   ];
@@ -74,7 +74,11 @@ test("CSV: empty lines are passed over; a file of one line has no rows", async (
   assert.deepEqual(new CsvSplitter().columns, []);
 });
 
-const JSON_ROWS = [{ id: 1, text: 'brackets ]}[{ "quoted\\" , 😀', nested: null, flag: true }, { id: 2, number: 1.5, text: "" }, { id: 3, text: "\u2028é" }];
+const JSON_ROWS = [
+  { id: 1, text: 'brackets ]}[{ "quoted\\" , 😀', nested: null, flag: true },
+  { id: 2, number: 1.5, text: "" },
+  { id: 3, text: "\u2028é" },
+];
 
 test("JSON: an array of objects survives any cut of the bytes", async () => {
   const expected = [
@@ -115,7 +119,14 @@ test("columns are renamed, typed and left out", async () => {
   const source = stream("Row,Price $,zip,ok,junk,raw\n1,3,02139,true,x,AQI=\n2,4.5,10001,0,,\n", 7);
   const rows = await run(source, {
     format: "csv",
-    columns: { Row: { name: "id" }, "Price $": { name: "price", type: "DOUBLE" }, zip: { type: "STRING" }, ok: { type: "BOOLEAN" }, junk: false, raw: { type: "BINARY" } },
+    columns: {
+      Row: { name: "id" },
+      "Price $": { name: "price", type: "DOUBLE" },
+      zip: { type: "STRING" },
+      ok: { type: "BOOLEAN" },
+      junk: false,
+      raw: { type: "BINARY" },
+    },
   });
   assert.deepEqual(rows, [
     { id: { INTEGER: 1n }, price: { DOUBLE: 3 }, zip: { STRING: "02139" }, ok: { BOOLEAN: true }, raw: { BINARY: Uint8Array.of(1, 2) } },
@@ -125,11 +136,15 @@ test("columns are renamed, typed and left out", async () => {
 
 test("D2: texts become integers of 64 bits exactly", async () => {
   const rows = await run(stream("id,n\n9007199254740993,+9223372036854775807\n-5,-0\n", 7), { format: "csv", columns: { n: { type: "INTEGER" } } });
-  assert.deepEqual(rows, [{ id: { INTEGER: 9007199254740993n }, n: { INTEGER: 9223372036854775807n } }, { id: { INTEGER: -5n }, n: { INTEGER: 0n } }]);
+  assert.deepEqual(rows, [
+    { id: { INTEGER: 9007199254740993n }, n: { INTEGER: 9223372036854775807n } },
+    { id: { INTEGER: -5n }, n: { INTEGER: 0n } },
+  ]);
 });
 
 test("a value that does not fit its type is refused with row, column and value", async () => {
-  const wrong = (text: string, type: string): Promise<unknown> => run(stream(`id,n\n1,${text}\n`, 9), { format: "csv", columns: { n: { type: type as "DOUBLE" } } });
+  const wrong = (text: string, type: string): Promise<unknown> =>
+    run(stream(`id,n\n1,${text}\n`, 9), { format: "csv", columns: { n: { type: type as "DOUBLE" } } });
   await assert.rejects(wrong("1.5", "INTEGER"), /^WriterError: Row 1: The column 'n' cannot be read as INTEGER: its value is '1.5'\. Rows stored: 0\.$/);
   await assert.rejects(wrong("abc", "DOUBLE"), /'n' cannot be read as DOUBLE: its value is 'abc'/);
   await assert.rejects(wrong("NaN", "DOUBLE"), /'n' cannot be read as DOUBLE/);
@@ -137,14 +152,20 @@ test("a value that does not fit its type is refused with row, column and value",
   await assert.rejects(wrong("?", "BINARY"), /'n' cannot be read as BINARY/);
   await assert.rejects(wrong("99999999999999999999", "INTEGER"), /'n' does not fit 64 bits/);
   await assert.rejects(run([{ id: 1, n: { a: 1 } }]), /'n' holds an object: give it the type STRING/);
-  assert.deepEqual(await run([{ id: 1, n: { a: 1 }, big: 1e21 }], { columns: { n: { type: "STRING" } } }), [{ id: { INTEGER: 1n }, n: { STRING: '{"a":1}' }, big: { DOUBLE: 1e21 } }]);
+  assert.deepEqual(await run([{ id: 1, n: { a: 1 }, big: 1e21 }], { columns: { n: { type: "STRING" } } }), [
+    { id: { INTEGER: 1n }, n: { STRING: '{"a":1}' }, big: { DOUBLE: 1e21 } },
+  ]);
 });
 
 test("T3: keys must be there; an empty text is a legal key; a row number can stand in", async () => {
   await assert.rejects(run([{ a: 1 }]), /Row 1: No value is given for primary key name: id/);
-  const text: KeyColumn[] = [{ name: "name", type: "STRING" }, { name: "row", type: "INTEGER" }];
+  const text: KeyColumn[] = [
+    { name: "name", type: "STRING" },
+    { name: "row", type: "INTEGER" },
+  ];
   assert.deepEqual(await run(stream("name,a\n,1\nx,2\n", 9), { format: "csv", rowNumber: "row" }, text), [
-    { name: { STRING: "" }, row: { INTEGER: 1n }, a: { STRING: "1" } }, { name: { STRING: "x" }, row: { INTEGER: 2n }, a: { STRING: "2" } },
+    { name: { STRING: "" }, row: { INTEGER: 1n }, a: { STRING: "1" } },
+    { name: { STRING: "x" }, row: { INTEGER: 2n }, a: { STRING: "2" } },
   ]);
   await assert.rejects(run([], { rowNumber: "name" }, text), /'name', whose type is STRING/);
   await assert.rejects(run([], { rowNumber: "other" }, text), /'other', which is no column of the primary key/);
@@ -171,7 +192,10 @@ test("rows whose columns are not their own members are refused, not stored witho
     id = 1;
     name = "x";
   }
-  await assert.rejects(run([{ id: 0 }, new Named() as never]), /Row 2: The argument 'row' is a Named, whose 'name' is not a member of its own; it must be a plain object/);
+  await assert.rejects(
+    run([{ id: 0 }, new Named() as never]),
+    /Row 2: The argument 'row' is a Named, whose 'name' is not a member of its own; it must be a plain object/,
+  );
   await assert.rejects(run([new Map([["id", 1]]) as never]), /Row 1: The argument 'row' is a Map; it must be a plain object/);
   await assert.rejects(run([Promise.resolve({ id: 1 }) as never]), /Row 1: The argument 'row' is a Promise; it must be a plain object/);
   assert.deepEqual(await run([new Own() as never]), [{ id: { INTEGER: 1n }, name: { STRING: "x" } }]);
@@ -224,13 +248,17 @@ test("a cancelled import stops reading, keeps what was stored, and says how much
     pull: (controller) => controller.enqueue(new TextEncoder().encode(`{"id":${id++}}\n`.repeat(1))),
     cancel: () => void (cancelled = true),
   });
-  await assert.rejects(importRows(db, "t", endless, {
-    format: "ndjson", signal: control.signal,
-    onProgress: (progress) => {
-      ({ rows } = progress);
-      if (rows > 300) control.abort(new Error("enough"));
-    },
-  }), /enough/);
+  await assert.rejects(
+    importRows(db, "t", endless, {
+      format: "ndjson",
+      signal: control.signal,
+      onProgress: (progress) => {
+        ({ rows } = progress);
+        if (rows > 300) control.abort(new Error("enough"));
+      },
+    }),
+    /enough/,
+  );
   assert.ok(cancelled);
   assert.equal(engine.store.size, rows);
 });
@@ -257,20 +285,38 @@ test("a source that delivers nothing does not keep a cancelled import, nor an in
   await assert.rejects(importRows(db, "t", [], { signal: 5 } as never), /'signal' is a number/);
 });
 
-test("onError: \"stop\" names the first row that the engine refused; \"skip\" goes on and lists them", async () => {
-  const refuse = ({ key }: { key: Record<string, object> }): string | undefined => ("INTEGER" in key.id && Number(key.id.INTEGER) === 40 ? "no forties" : undefined);
+test('onError: "stop" names the first row that the engine refused; "skip" goes on and lists them', async () => {
+  const refuse = ({ key }: { key: Record<string, object> }): string | undefined =>
+    "INTEGER" in key.id && Number(key.id.INTEGER) === 40 ? "no forties" : undefined;
   const source = (): ImportSource => stream(Array.from({ length: 50 }, (_, i) => (i === 10 ? '{"id":"ten"}' : `{"id":${i}}`)).join("\n"), 100);
   const first = open();
   first.engine.refuse = refuse;
-  await assert.rejects(importRows(first.db, "t", source(), { format: "ndjson" }), /^WriterError: Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'\. Rows stored: 10\.$/);
+  await assert.rejects(
+    importRows(first.db, "t", source(), { format: "ndjson" }),
+    /^WriterError: Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'\. Rows stored: 10\.$/,
+  );
   const second = open();
   second.engine.refuse = refuse;
   const result = await importRows(second.db, "t", source(), { format: "ndjson", onError: "skip" });
   assert.deepEqual([result.rows, result.skipped], [48, 2]);
-  assert.deepEqual(result.failures.map(({ row, error }) => [row, error instanceof TabStoreError && error.message]), [[11, "Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'."], [41, "Row 41: no forties"]]);
+  assert.deepEqual(
+    result.failures.map(({ row, error }) => [row, error instanceof TabStoreError && error.message]),
+    [
+      [11, "Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'."],
+      [41, "Row 41: no forties"],
+    ],
+  );
   const third = open();
   third.engine.refuse = refuse;
-  await assert.rejects(importRows(third.db, "t", Array.from({ length: 50 }, (_, id) => ({ id })), {}), /^WriterError: Row 41: no forties\. Rows stored: 49\.$/);
+  await assert.rejects(
+    importRows(
+      third.db,
+      "t",
+      Array.from({ length: 50 }, (_, id) => ({ id })),
+      {},
+    ),
+    /^WriterError: Row 41: no forties\. Rows stored: 49\.$/,
+  );
 });
 
 test("inspectImport proposes legal names and the narrowest types", async () => {
@@ -285,21 +331,40 @@ test("inspectImport proposes legal names and the narrowest types", async () => {
     { source: "1st", name: "_1st", type: "STRING", complete: false, unique: false },
   ]);
   const json = await inspectImport(new Blob(['[{"a":1,"b":null,"c":[1]},{"a":1.5,"b":"x"},{"a":9}]'], { type: "application/json" }), { rows: 2 });
-  assert.deepEqual(json.columns.map(({ source, type, complete }) => [source, type, complete]), [["a", "DOUBLE", true], ["b", "STRING", false], ["c", "STRING", false]]);
+  assert.deepEqual(
+    json.columns.map(({ source, type, complete }) => [source, type, complete]),
+    [
+      ["a", "DOUBLE", true],
+      ["b", "STRING", false],
+      ["c", "STRING", false],
+    ],
+  );
   assert.equal(json.rows.length, 2);
   assert.equal(legalName(""), "_");
   assert.equal(legalName("日本"), "_");
 });
 
 test("columns of `set` are in each row, of the key or not, in place of the source's, in each format, for rows and with map", async () => {
-  const key: KeyColumn[] = [{ name: "land", type: "STRING" }, { name: "id", type: "INTEGER" }];
+  const key: KeyColumn[] = [
+    { name: "land", type: "STRING" },
+    { name: "id", type: "INTEGER" },
+  ];
   const set = { land: "NO", kind: "city", big: 9007199254740993n };
-  const expected = [1n, 2n].map((id) => ({ land: { STRING: "NO" }, id: { INTEGER: id }, name: { STRING: `n${id}` }, kind: { STRING: "city" }, big: { INTEGER: 9007199254740993n } }));
+  const expected = [1n, 2n].map((id) => ({
+    land: { STRING: "NO" },
+    id: { INTEGER: id },
+    name: { STRING: `n${id}` },
+    kind: { STRING: "city" },
+    big: { INTEGER: 9007199254740993n },
+  }));
   const sorted = (rows: unknown[]): unknown[] => rows.map((row) => Object.fromEntries(Object.entries(row as object).sort()));
-  const check = async (source: ImportSource, options: ImportOptions): Promise<void> => assert.deepEqual(sorted(await run(source, { set, ...options }, key)), sorted(expected));
+  const check = async (source: ImportSource, options: ImportOptions): Promise<void> =>
+    assert.deepEqual(sorted(await run(source, { set, ...options }, key)), sorted(expected));
   await check(new Blob(["id,name,kind\n1,n1,x\n2,n2,\n"]), { format: "csv", columns: { id: { type: "INTEGER" }, kind: { type: "BOOLEAN" } } });
   await check(new Blob(['[{"id":1,"name":"n1","land":7},{"id":2,"name":"n2"}]']), { format: "json" });
-  await check(new Blob(['{"primaryKey":{"id":1},"attributes":{"name":"n1","kind":"old"}}\n{"primaryKey":{"id":2,"land":"SE"},"attributes":{"name":"n2"}}\n']), { format: "ndjson" });
+  await check(new Blob(['{"primaryKey":{"id":1},"attributes":{"name":"n1","kind":"old"}}\n{"primaryKey":{"id":2,"land":"SE"},"attributes":{"name":"n2"}}\n']), {
+    format: "ndjson",
+  });
   await check([{ nr: 1 }, { nr: 2 }], { map: ({ nr }) => ({ id: nr, name: `n${nr as number}` }) });
   await assert.rejects(run([{ id: 1 }], { set: new Map() as never }, key), /'set' is a Map/);
   await assert.rejects(run([{ id: 1 }], { set: { land: "NO", bad: null } as never }, key), /bad/);

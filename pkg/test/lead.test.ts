@@ -8,7 +8,10 @@ import type { EngineOptions } from "../src/host/host.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 import { turn } from "./support/turn.js";
 
-const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const code =
+  (wanted: string, message = /./) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
 /** What is to be closed, so that the test ends. */
 const undo: (() => unknown)[] = [];
@@ -26,7 +29,10 @@ test("handles that wait for a session of another tab when this one begins to lea
   await refused;
   const [one, , three] = await Promise.allSettled(waiting);
   assert.deepEqual([one.status, three.status], ["fulfilled", "fulfilled"]);
-  assert.deepEqual(tab.own.map(({ closed }) => closed), [false, true, false]);
+  assert.deepEqual(
+    tab.own.map(({ closed }) => closed),
+    [false, true, false],
+  );
   for (const opened of [one, three]) if (opened.status === "fulfilled") await opened.value.close();
   assert.ok(tab.closed);
 });
@@ -37,7 +43,10 @@ test("a tab that leads before it heard which options the last leader had: handle
   const [asked, rest] = await Promise.all([new WaitingTab({ durability: "strict" }), new WaitingTab()].map((tab) => tab.join()));
   first.stop();
   const next = leads(options("relaxed"), 2);
-  undo.push(() => next.leader.stop(), () => rest.close());
+  undo.push(
+    () => next.leader.stop(),
+    () => rest.close(),
+  );
   await assert.rejects(asked.admin("listTable", {}), code("OTSParameterInvalid", /'durability' is 'strict', .* with 'relaxed'/));
   await rest.admin("listTable", {});
   assert.ok(asked.closedBy !== undefined && rest.closedBy === undefined);
@@ -95,7 +104,10 @@ test("a handle that is closed while its tab comes back from the back/forward cac
   goOn();
   await closed;
   await turn(5);
-  assert.deepEqual(tab.own.slice(before).map((session) => session.closed), [true, false]);
+  assert.deepEqual(
+    tab.own.slice(before).map((session) => session.closed),
+    [true, false],
+  );
   await clients[1].close();
 });
 

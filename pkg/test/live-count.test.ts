@@ -71,7 +71,11 @@ test("readers share a count; it rests while nobody reads, ends by its signal and
 
 test("wrong arguments are refused by name, and a count of a table that is deleted ends", { skip }, async () => {
   const db = await filled();
-  const first = (request: object): Promise<unknown> => db.watchCount(request as never)[Symbol.asyncIterator]().next();
+  const first = (request: object): Promise<unknown> =>
+    db
+      .watchCount(request as never)
+      [Symbol.asyncIterator]()
+      .next();
   await assert.rejects(first({ tableName: "none" }), code("OTSObjectNotExist"));
   await assert.rejects(first({ tableName, limit: 5 }), code("OTSParameterInvalid", /Unknown argument 'limit' in 'watchCount'/));
   await assert.rejects(first({ tableName, start: { id: "x" } }), code("OTSInvalidPK"));

@@ -60,7 +60,8 @@ test("a leader that ends in the middle of an answer has not answered", async () 
   const { db, disk, lead } = follower();
   const one = lead();
   const writer = db.writer("t");
-  one.refuse = ({ key }) => (key.id !== undefined && "INTEGER" in key.id && key.id.INTEGER === 700n ? ["LeaderChanged", "another tab has taken over"] : undefined);
+  one.refuse = ({ key }) =>
+    key.id !== undefined && "INTEGER" in key.id && key.id.INTEGER === 700n ? ["LeaderChanged", "another tab has taken over"] : undefined;
   one.failStore = () => ["LeaderChanged", "another tab has taken over"];
   for (let id = 0; id < 1000; id++) writer.put(row(id));
   const closed = writer.close();
@@ -131,7 +132,10 @@ test("if the next leader does not know what was done, rows that were taken are r
   const { rows } = writer.progress;
   const two = lead(false);
   assert.deepEqual(sent(two), []);
-  const closed = writer.close().then(() => assert.fail("all were stored"), (error: unknown) => error);
+  const closed = writer.close().then(
+    () => assert.fail("all were stored"),
+    (error: unknown) => error,
+  );
   await answerAll(two);
   const error = await closed;
   assert.ok(error instanceof WriterError, String(error));
@@ -148,13 +152,20 @@ test("leaders go at random moments; others write among the rows, and rows are re
     };
     const { db, disk, lead } = follower(BackOff.from({ attempts: 100, minDelay: 0, maxDelay: 1 }));
     const wrong = (id: number): boolean => id % 97 === 13;
-    const next = (): FakeEngine => lead(true, ({ key }) => {
-      const id = key.id !== undefined && "INTEGER" in key.id ? Number(key.id.INTEGER) : -1;
-      return id < 0 ? undefined : wrong(id) ? "never" : below(60) === 0 ? ["OTSRowOperationConflict", "not now"] : undefined;
-    });
+    const next = (): FakeEngine =>
+      lead(true, ({ key }) => {
+        const id = key.id !== undefined && "INTEGER" in key.id ? Number(key.id.INTEGER) : -1;
+        return id < 0 ? undefined : wrong(id) ? "never" : below(60) === 0 ? ["OTSRowOperationConflict", "not now"] : undefined;
+      });
     let engine = next();
     const ROWS = 1500;
-    const writers = [0, 1].map((part) => ({ part, writer: db.writer("t", { maxBytesInFlight: 1 << (18 + below(4)) }), next: part, wait: undefined as Promise<void> | undefined, end: undefined as Promise<unknown> | undefined }));
+    const writers = [0, 1].map((part) => ({
+      part,
+      writer: db.writer("t", { maxBytesInFlight: 1 << (18 + below(4)) }),
+      next: part,
+      wait: undefined as Promise<void> | undefined,
+      end: undefined as Promise<unknown> | undefined,
+    }));
     for (let steps = 0; writers.some(({ end }) => end === undefined) || engine.open > 0 || steps < 50; steps++) {
       for (const one of writers) {
         if (one.wait !== undefined || one.end !== undefined) continue;
@@ -193,11 +204,22 @@ test("leaders go at random moments; others write among the rows, and rows are re
       const bad = own.filter(wrong);
       const result = results[part];
       assert.ok(result instanceof WriterError, `seed ${seed}: ${String(result)}`);
-      assert.deepEqual(result.failures.map(({ index, error }) => [index, error.code]).sort(([a], [b]) => Number(a) - Number(b)), bad.map((id) => [(id - part) / 2, "OTSParameterInvalid"]), `seed ${seed}`);
-      assert.deepEqual([result.stored, result.failed, result.consumed], [own.length - bad.length, bad.length, { read: 0, write: own.length - bad.length }], `seed ${seed}`);
+      assert.deepEqual(
+        result.failures.map(({ index, error }) => [index, error.code]).sort(([a], [b]) => Number(a) - Number(b)),
+        bad.map((id) => [(id - part) / 2, "OTSParameterInvalid"]),
+        `seed ${seed}`,
+      );
+      assert.deepEqual(
+        [result.stored, result.failed, result.consumed],
+        [own.length - bad.length, bad.length, { read: 0, write: own.length - bad.length }],
+        `seed ${seed}`,
+      );
     }
     assert.equal(disk.written.size, Array.from({ length: ROWS }, (_, id) => id).filter((id) => !wrong(id)).length, `seed ${seed}`);
-    assert.ok([...disk.written.values()].every((times) => times === 1), `seed ${seed}: a row was stored twice`);
+    assert.ok(
+      [...disk.written.values()].every((times) => times === 1),
+      `seed ${seed}: a row was stored twice`,
+    );
   }
   assert.ok(stale > 50, `${stale} leaders went`);
 });

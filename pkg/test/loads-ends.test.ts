@@ -21,7 +21,8 @@ const within = <T>(work: Promise<T>, ms = 10_000): Promise<T | "nothing"> => Pro
 function lock(...ids: number[]): { held: boolean; refuse: FakeEngine["refuse"] } {
   const one: ReturnType<typeof lock> = {
     held: true,
-    refuse: ({ key }) => (one.held && key.id !== undefined && "INTEGER" in key.id && ids.includes(Number(key.id.INTEGER)) ? ["OTSRowOperationConflict", "not now"] : undefined),
+    refuse: ({ key }) =>
+      one.held && key.id !== undefined && "INTEGER" in key.id && ids.includes(Number(key.id.INTEGER)) ? ["OTSRowOperationConflict", "not now"] : undefined,
   };
   return one;
 }
@@ -150,7 +151,10 @@ test("a refusal by the death of an engine, told late, says nothing of the engine
   }
   const error = await within(closed);
   assert.ok(error instanceof WriterError, String(error));
-  assert.deepEqual(error.failures.map((failure) => failure.error), [gone]);
+  assert.deepEqual(
+    error.failures.map((failure) => failure.error),
+    [gone],
+  );
   assert.equal(replaced, 0);
 });
 
@@ -172,7 +176,8 @@ test("engines end at random, of this tab and of others, some of which know what 
       engine.refuse = ({ key }) => (key.id !== undefined && below(60) === 0 ? ["OTSRowOperationConflict", "not now"] : undefined);
       const inner = engine as unknown as { handle(request: { id: number; op: number }): unknown };
       const handle = inner.handle.bind(engine);
-      inner.handle = (request) => (below(40) === 0 ? { id: request.id, ok: false, payload: errorPayload("OTSServerBusy", "busy", 503, true) } : handle(request));
+      inner.handle = (request) =>
+        below(40) === 0 ? { id: request.id, ok: false, payload: errorPayload("OTSServerBusy", "busy", 503, true) } : handle(request);
       if (!knows) disk.answers.clear();
       if (before === undefined) {
         client.attach(engine);
@@ -193,8 +198,11 @@ test("engines end at random, of this tab and of others, some of which know what 
     let engine = await next();
     const ROWS = 1500;
     const writers = [0, 1].map((part) => ({
-      part, next: part, writer: db.writer("t", { maxBytesInFlight: 1 << (18 + below(4)) }),
-      wait: undefined as Promise<void> | undefined, end: undefined as Promise<{ rows: number } | WriterError> | undefined,
+      part,
+      next: part,
+      writer: db.writer("t", { maxBytesInFlight: 1 << (18 + below(4)) }),
+      wait: undefined as Promise<void> | undefined,
+      end: undefined as Promise<{ rows: number } | WriterError> | undefined,
     }));
     for (let steps = 0; steps < 50 || writers.some(({ end }) => end === undefined); steps++) {
       assert.ok(steps < 5000, `seed ${seed}: put() hangs`);
@@ -215,7 +223,7 @@ test("engines end at random, of this tab and of others, some of which know what 
     }
     let over = false;
     const ends = Promise.all(writers.map(({ end }) => end!)).finally(() => (over = true));
-    for (const until = performance.now() + 20_000; !over;) {
+    for (const until = performance.now() + 20_000; !over; ) {
       assert.ok(performance.now() < until, `seed ${seed}: close() hangs at ${JSON.stringify(writers.map(({ writer }) => writer.progress))}`);
       engine.answer();
       await turn();
@@ -223,7 +231,9 @@ test("engines end at random, of this tab and of others, some of which know what 
     assert.equal(replaced, 0, `seed ${seed}: a healthy engine was thrown away`);
     for (const [part, end] of (await ends).entries()) {
       const failed = new Set(end instanceof WriterError ? end.failures.map(({ index }) => index) : []);
-      const missing = Array.from({ length: ROWS / 2 }, (_, i) => i).filter((i) => !failed.has(i) && !disk.written.has(`["t",{"id":{"INTEGER":"${2 * i + part}n"}}]`));
+      const missing = Array.from({ length: ROWS / 2 }, (_, i) => i).filter(
+        (i) => !failed.has(i) && !disk.written.has(`["t",{"id":{"INTEGER":"${2 * i + part}n"}}]`),
+      );
       assert.deepEqual(missing, [], `seed ${seed}: rows that are told as stored`);
       assert.equal(end instanceof WriterError ? end.stored + end.failed : end.rows, ROWS / 2, `seed ${seed}`);
     }

@@ -68,12 +68,24 @@ test("another call has what was put before it stored first", async () => {
   await fill(writer, 0, 5000);
   void db.putRow({ tableName: "t", ...row(3) });
   await wait(20);
-  assert.deepEqual(engine.frames.flat().slice(-3).map(({ op }) => op), [12, 13, 1]);
+  assert.deepEqual(
+    engine.frames
+      .flat()
+      .slice(-3)
+      .map(({ op }) => op),
+    [12, 13, 1],
+  );
   assert.equal(writer.progress.rows, 5000);
   // Such rows come in small loads: they are no gain for a while.
   await fill(writer, 5000, 6000);
   await writer.close();
-  assert.equal(engine.frames.flat().slice(-5).every(({ op }) => op === 7), true);
+  assert.equal(
+    engine.frames
+      .flat()
+      .slice(-5)
+      .every(({ op }) => op === 7),
+    true,
+  );
 });
 
 test("a call soon after a large load does not make small loads of what follows", async () => {
@@ -89,7 +101,10 @@ test("a call soon after a large load does not make small loads of what follows",
   await fill(writer, 25_500, 30_000);
   await writer.close();
   const after = engine.frames.flat().slice(before.length);
-  assert.deepEqual(after.map(({ op }) => op), [12, 13, 1, 12, 12, 13]);
+  assert.deepEqual(
+    after.map(({ op }) => op),
+    [12, 13, 1, 12, 12, 13],
+  );
   assert.equal(engine.store.size, 30_000);
 });
 
@@ -140,7 +155,12 @@ test("few large rows are loaded as many small ones are", async () => {
   await writer.flush();
   const all = engine.frames.flat().map(({ op }) => op);
   const first = all.indexOf(12);
-  assert.ok(engine.frames.flat().slice(0, first).reduce((sum, { rows }) => sum + rows.length, 0) < 250);
+  assert.ok(
+    engine.frames
+      .flat()
+      .slice(0, first)
+      .reduce((sum, { rows }) => sum + rows.length, 0) < 250,
+  );
   assert.ok(all.slice(first).every((op) => op === 12 || op === 13));
   // The first megabyte is asked for, then two, then the rest: large enough, all of them.
   assert.equal(all.filter((op) => op === 13).length, 3);
@@ -235,7 +255,8 @@ test("rows that come after it was asked for are asked for again", async () => {
     const { db, engine } = open(false, BackOff.from({ minDelay: 1, maxDelay: 2 }));
     const writer = db.writer("t");
     let left = 1;
-    engine.refuse = ({ key }) => ("id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined);
+    engine.refuse = ({ key }) =>
+      "id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined;
     for (let i = 0; i < 6096; i++) void writer.put(row(i));
     for (let i = 0; i < 11; i++) engine.answer();
     // The same row once more: its frame waits for the other one, and the question for rows does not.
@@ -263,7 +284,8 @@ test("a row that is refused for now is tried again, by itself", async () => {
   const { db, engine } = open(true, BackOff.from({ minDelay: 1, maxDelay: 2 }));
   const writer = db.writer("t");
   let left = 2;
-  engine.refuse = ({ key }) => ("id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined);
+  engine.refuse = ({ key }) =>
+    "id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined;
   await fill(writer, 0, 10_000);
   assert.equal((await writer.close()).rows, 10_000);
   assert.equal(engine.store.size, 10_000);

@@ -75,7 +75,10 @@ test("a leader waits once for the end of a tab with many handles, and hears of i
   await live(7, new Promise((resolve) => (end = resolve)));
   const { leader, sessions } = leads(checked().engine, 1);
   const channel = new BroadcastChannel("tabstore/demo");
-  undo.push(() => leader.stop(), () => channel.close());
+  undo.push(
+    () => leader.stop(),
+    () => channel.close(),
+  );
   for (let client = 7; client < 12; client++) {
     for (let number = 1; number < 3; number++) channel.postMessage({ tabstore: PROTOCOL, kind: "seek", client, number, life: 7, hub: false });
   }

@@ -33,7 +33,13 @@ async function told(call: Promise<unknown>): Promise<[string, string | undefined
 
 async function readings(options: OpenOptions = {}): Promise<Database> {
   const db = await open(options);
-  await db.createTable({ tableName: "reading", primaryKey: [{ name: "station", type: "STRING" }, { name: "at", type: "INTEGER" }] });
+  await db.createTable({
+    tableName: "reading",
+    primaryKey: [
+      { name: "station", type: "STRING" },
+      { name: "at", type: "INTEGER" },
+    ],
+  });
   return db;
 }
 
@@ -62,11 +68,23 @@ test("W3: a wrong argument is told with its path, what was expected and what was
   client.attach(engine);
   const db = new OpenDatabase("demo", "memory", client);
   const given = (key: object): Promise<[string, string | undefined]> => told(db.createTable({ tableName: "t", primaryKey: [key] as never }));
-  assert.deepEqual(await given({ name: "a" }), ["The argument 'primaryKey[0].type' is undefined; it must be a string.", "Argument 'primaryKey[0].type': expected a string, given undefined."]);
-  assert.equal((await given({ name: "a", type: "STRING", autoIncrement: 1 }))[1], "Argument 'primaryKey[0].autoIncrement': expected true or false, given a number.");
-  assert.equal((await told(db.updateTable({ tableName: "t", reservedThroughput: { read: "x" as never } })))[1], "Argument 'reservedThroughput.read': expected an integer, given 'x'.");
+  assert.deepEqual(await given({ name: "a" }), [
+    "The argument 'primaryKey[0].type' is undefined; it must be a string.",
+    "Argument 'primaryKey[0].type': expected a string, given undefined.",
+  ]);
+  assert.equal(
+    (await given({ name: "a", type: "STRING", autoIncrement: 1 }))[1],
+    "Argument 'primaryKey[0].autoIncrement': expected true or false, given a number.",
+  );
+  assert.equal(
+    (await told(db.updateTable({ tableName: "t", reservedThroughput: { read: "x" as never } })))[1],
+    "Argument 'reservedThroughput.read': expected an integer, given 'x'.",
+  );
   const many = Object.fromEntries(Array.from({ length: 256 }, (_, n) => [`k${n}`, n]));
-  for (const [key, count] of [[{}, 0], [many, 256]] as const) {
+  for (const [key, count] of [
+    [{}, 0],
+    [many, 256],
+  ] as const) {
     assert.deepEqual(await told(db.getRow({ tableName: "t", primaryKey: key })), [RANGE, `Argument 'primaryKey': ${count} key columns are given`]);
     assert.deepEqual(await told(db.getRange({ tableName: "t", start: key })), [RANGE, `Argument 'start': ${count} key columns are given`]);
   }
@@ -78,13 +96,30 @@ test("W3: the real engine's hints come with its messages", { skip }, async () =>
   const missing = ["Requested table does not exist.", "There is no table 'raeding'. Is 'reading' meant? Tables of the instance: 'reading'."];
   assert.deepEqual(await told(db.describeTable({ tableName: "raeding" })), missing);
   assert.deepEqual(await told(db.getRow({ tableName: "raeding", primaryKey: { station: "SEA", at: 1 } })), missing);
-  assert.deepEqual(await told(db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: "1" } })), ["Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", `${KEY}; 'at': expected INTEGER, given STRING`]);
-  assert.deepEqual(await told(db.putRow({ tableName: "reading", primaryKey: { station: "SEA" } })), ["Validate PK size fail. Input: 1, Meta: 2.", `${KEY}; 'at' is missing`]);
-  assert.deepEqual(await told(db.getRow({ tableName: "reading", primaryKey: { station: "SEA", when: 1 } })), ["Validate PK name fail. Input: when, Meta: at.", `${KEY}; 'at' is missing; 'when' is no key column`]);
-  assert.deepEqual(await told(db.getRange({ tableName: "reading", start: { station: "Zürich", at: 5 }, end: { station: "Zürich", at: 1 } })),
-    ["Begin key must less than end key in FORWARD", "Table 'reading': FORWARD: the start (station: 'Zürich', at: 5) has to be before the end (station: 'Zürich', at: 1)"]);
-  const rows = await db.batchWriteRow([{ tableName: "reading", put: { primaryKey: { station: "SEA", at: 1 } } }, { tableName: "reading", put: { primaryKey: { station: 1, at: 1 } } }]);
-  assert.deepEqual(rows.map((row) => row.error?.hint), [undefined, `${KEY}; 'station': expected STRING, given INTEGER`]);
+  assert.deepEqual(await told(db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: "1" } })), [
+    "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.",
+    `${KEY}; 'at': expected INTEGER, given STRING`,
+  ]);
+  assert.deepEqual(await told(db.putRow({ tableName: "reading", primaryKey: { station: "SEA" } })), [
+    "Validate PK size fail. Input: 1, Meta: 2.",
+    `${KEY}; 'at' is missing`,
+  ]);
+  assert.deepEqual(await told(db.getRow({ tableName: "reading", primaryKey: { station: "SEA", when: 1 } })), [
+    "Validate PK name fail. Input: when, Meta: at.",
+    `${KEY}; 'at' is missing; 'when' is no key column`,
+  ]);
+  assert.deepEqual(await told(db.getRange({ tableName: "reading", start: { station: "Zürich", at: 5 }, end: { station: "Zürich", at: 1 } })), [
+    "Begin key must less than end key in FORWARD",
+    "Table 'reading': FORWARD: the start (station: 'Zürich', at: 5) has to be before the end (station: 'Zürich', at: 1)",
+  ]);
+  const rows = await db.batchWriteRow([
+    { tableName: "reading", put: { primaryKey: { station: "SEA", at: 1 } } },
+    { tableName: "reading", put: { primaryKey: { station: 1, at: 1 } } },
+  ]);
+  assert.deepEqual(
+    rows.map((row) => row.error?.hint),
+    [undefined, `${KEY}; 'station': expected STRING, given INTEGER`],
+  );
   await db.close();
 });
 
@@ -92,7 +127,7 @@ test("W3: a hint survives the writer and the import", { skip }, async () => {
   const db = await readings();
   const writer = db.writer("reading");
   writer.put({ primaryKey: { station: "SEA" } });
-  const failed = await refusal(writer.close()) as WriterError;
+  const failed = (await refusal(writer.close())) as WriterError;
   assert.deepEqual([failed.name, failed.hint, failed.failures[0].error.hint], ["WriterError", `${KEY}; 'at' is missing`, `${KEY}; 'at' is missing`]);
   const stopped = await refusal(db.importRows("reading", [{ primaryKey: { station: "SEA", when: 2 } }]));
   assert.ok(stopped.message.startsWith("Row "), stopped.message);
@@ -103,7 +138,12 @@ test("W3: a hint survives the writer and the import", { skip }, async () => {
 test("I2: a wrong name of an instance is told with the rule and what is wrong with it", { skip }, async () => {
   const { open: openInstance } = await load();
   const rule = "The rule for the name of an instance: 3 to 16 letters (A to Z), digits and '-', first a letter, last not '-'.";
-  for (const [name, wrong] of [["ab", "has 2 bytes"], ["1abc", "does not begin with a letter"], ["abc-", "ends with '-'"], ["däta", "has 'ä' in it"]]) {
+  for (const [name, wrong] of [
+    ["ab", "has 2 bytes"],
+    ["1abc", "does not begin with a letter"],
+    ["abc-", "ends with '-'"],
+    ["däta", "has 'ä' in it"],
+  ]) {
     assert.deepEqual(await told(openInstance(name, { storage: "memory" })), [`Invalid instance name: '${name}'.`, `${rule} This one ${wrong}.`]);
   }
 });
@@ -114,16 +154,28 @@ test("R8: keys of no or too many columns and key columns of wrong types are refu
   for (const count of [0, 5, 255, 300]) {
     const primaryKey = keys(count);
     for (const call of [
-      db.putRow({ tableName: "missing", primaryKey }), db.updateRow({ tableName: "missing", primaryKey, put: { a: 1 } }), db.deleteRow({ tableName: "missing", primaryKey }),
-      db.getRow({ tableName: "missing", primaryKey }), db.batchGetRow([{ tableName: "missing", primaryKeys: [primaryKey] }]), db.batchWriteRow([{ tableName: "missing", delete: { primaryKey } }]),
-      db.getRange({ tableName: "missing", start: primaryKey }), db.getRange({ tableName: "missing", end: primaryKey }), db.startLocalTransaction({ tableName: "missing", partitionKey: primaryKey }),
-    ]) assert.equal((await told(call))[0], RANGE);
+      db.putRow({ tableName: "missing", primaryKey }),
+      db.updateRow({ tableName: "missing", primaryKey, put: { a: 1 } }),
+      db.deleteRow({ tableName: "missing", primaryKey }),
+      db.getRow({ tableName: "missing", primaryKey }),
+      db.batchGetRow([{ tableName: "missing", primaryKeys: [primaryKey] }]),
+      db.batchWriteRow([{ tableName: "missing", delete: { primaryKey } }]),
+      db.getRange({ tableName: "missing", start: primaryKey }),
+      db.getRange({ tableName: "missing", end: primaryKey }),
+      db.startLocalTransaction({ tableName: "missing", partitionKey: primaryKey }),
+    ])
+      assert.equal((await told(call))[0], RANGE);
   }
   for (const type of ["DOUBLE", "BOOLEAN"] as never[]) {
-    assert.deepEqual(await told(db.createTable({ tableName: "t", primaryKey: [{ name: "id", type }] })),
-      [`${type} is an invalid type for the primary key.`, `Argument 'primaryKey[0].type': expected STRING, INTEGER or BINARY, given '${type}'.`]);
+    assert.deepEqual(await told(db.createTable({ tableName: "t", primaryKey: [{ name: "id", type }] })), [
+      `${type} is an invalid type for the primary key.`,
+      `Argument 'primaryKey[0].type': expected STRING, INTEGER or BINARY, given '${type}'.`,
+    ]);
   }
-  assert.equal((await told(db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "FLOAT" as never }] })))[1], "Argument 'primaryKey[0].type': expected STRING, INTEGER or BINARY, given 'FLOAT'.");
+  assert.equal(
+    (await told(db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "FLOAT" as never }] })))[1],
+    "Argument 'primaryKey[0].type': expected STRING, INTEGER or BINARY, given 'FLOAT'.",
+  );
   assert.deepEqual(await db.listTable(), []);
   await db.close();
 });
@@ -137,7 +189,8 @@ test("R1: an update that puts and deletes the same is refused by name, and store
     [{ put: { a: 2 }, deleteColumns: ["a"] }, "Column 'a' can not be put and deleted in one request."],
     [{ put: { a: [{ value: 2, version }] }, deleteVersions: { a: [version] } }, `Version ${version} of column 'a' can not be put and deleted in one request.`],
     [{ increment: { a: 2 }, deleteColumns: ["a"] }, "Column 'a' can not be incremented and changed otherwise in one request."],
-  ] as const) assert.deepEqual(await told(db.updateRow({ ...row, ...change } as never)), [message, "Give the column to one of the two, or send two requests."]);
+  ] as const)
+    assert.deepEqual(await told(db.updateRow({ ...row, ...change } as never)), [message, "Give the column to one of the two, or send two requests."]);
   assert.deepEqual({ ...(await db.getRow(row)).row?.columns }, { a: [{ value: 1, version }] });
   await db.close();
 });

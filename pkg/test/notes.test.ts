@@ -16,7 +16,13 @@ import { until } from "./support/turn.js";
 
 const NAMES = ["typed", "service", "dexie"] as const;
 
-interface Note { readonly id: number; readonly title: string; readonly text: string; readonly edited: Date; readonly tags: readonly string[] }
+interface Note {
+  readonly id: number;
+  readonly title: string;
+  readonly text: string;
+  readonly edited: Date;
+  readonly tags: readonly string[];
+}
 
 /** What each of them exports. */
 interface Layer {
@@ -39,7 +45,10 @@ interface Layer {
 
 const fileOf = (name: string): string => path.resolve(`../examples/notes/${name}.ts`);
 const textOf = (name: string): string => readFileSync(fileOf(name), "utf8");
-const linesOf = (name: string): number => textOf(name).split("\n").filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
+const linesOf = (name: string): number =>
+  textOf(name)
+    .split("\n")
+    .filter((line) => !/^\s*(\/\/.*)?$/.test(line)).length;
 
 /** Finds the package's own build, whose databases are in memory, and what is installed here. */
 const resolving: Plugin = {
@@ -47,7 +56,8 @@ const resolving: Plugin = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^tabstore$/ }, () => ({ path: "tabstore", namespace: "memory" }));
     onLoad({ filter: /./, namespace: "memory" }, () => ({
-      contents: `export * from "./dist/node.js"; import * as all from "./dist/node.js"; export const open = (name, options) => all.open(name, { storage: "memory", ...options });`, resolveDir: ".",
+      contents: `export * from "./dist/node.js"; import * as all from "./dist/node.js"; export const open = (name, options) => all.open(name, { storage: "memory", ...options });`,
+      resolveDir: ".",
     }));
     onResolve({ filter: /^tabstore\/schema$/ }, () => ({ path: path.resolve("dist/schema.js") }));
     onResolve({ filter: /dist\/node\.js$/ }, () => ({ path: pathToFileURL(path.resolve("dist/node.js")).href, external: true }));
@@ -68,14 +78,18 @@ test("the newcomer's data layer has at most 50 lines and no cast; beside it the 
   assert.ok(linesOf("typed") < linesOf("dexie"));
   const examples = NAMES.map((name): Example => ({ file: `examples/notes/${name}.ts`, line: 1, code: textOf(name), comment: false }));
   // Dexie's tables are told to the compiler by a cast, as its own documents do.
-  assert.deepEqual(compile(examples).filter((one) => !/dexie\.ts:1: the example needs a cast/.test(one)), []);
+  assert.deepEqual(
+    compile(examples).filter((one) => !/dexie\.ts:1: the example needs a cast/.test(one)),
+    [],
+  );
 });
 
 for (const name of NAMES) {
   test(`the data layer by ${name}: notes, history, pages, prefixes, tags, import, drafts, counts, export, live`, { skip }, async () => {
     const app = await load(name);
     const at = (second: number): Date => new Date(Date.now() - 100_000 + second * 1000);
-    for (const [id, title] of ["alpha", "alps", "beta", "alarm"].entries()) await app.addNote({ id, title, text: `text of ${title}`, edited: at(id), tags: id % 2 === 0 ? ["even", "x"] : ["x"] });
+    for (const [id, title] of ["alpha", "alps", "beta", "alarm"].entries())
+      await app.addNote({ id, title, text: `text of ${title}`, edited: at(id), tags: id % 2 === 0 ? ["even", "x"] : ["x"] });
     let shown: string[] = [];
     const end = await app.live((titles) => (shown = titles));
     await until(() => shown.join() === "alarm,beta,alps,alpha");
@@ -96,11 +110,23 @@ for (const name of NAMES) {
       after = next;
       if (rows.length === 0) break;
     }
-    assert.deepEqual(pages.filter((page) => page !== ""), ["alpha,alarm", "beta,alps"]);
-    assert.deepEqual((await app.byPrefix("al")).map(({ title }) => title), ["alarm", "alpha", "alps"]);
-    assert.deepEqual((await app.byPrefix("alpha")).map(({ id, text, tags }) => [id, text, tags]), [[0, "one", ["even", "x"]]]);
+    assert.deepEqual(
+      pages.filter((page) => page !== ""),
+      ["alpha,alarm", "beta,alps"],
+    );
+    assert.deepEqual(
+      (await app.byPrefix("al")).map(({ title }) => title),
+      ["alarm", "alpha", "alps"],
+    );
+    assert.deepEqual(
+      (await app.byPrefix("alpha")).map(({ id, text, tags }) => [id, text, tags]),
+      [[0, "one", ["even", "x"]]],
+    );
     assert.equal(await app.importNotes(new File(["nr,title\n10,gamma\n11,delta\n"], "notes.csv")), 2);
-    assert.deepEqual((await app.byPrefix("gamma")).map(({ id }) => id), [10]);
+    assert.deepEqual(
+      (await app.byPrefix("gamma")).map(({ id }) => id),
+      [10],
+    );
     await app.saveDraft("d", "half");
     assert.deepEqual([await app.loadDraft("d"), await app.loadDraft("none")], ["half", ""]);
     assert.deepEqual([await app.countView(), await app.countView()], [1, 2]);
@@ -109,7 +135,10 @@ for (const name of NAMES) {
     await app.deleteTag("even");
     assert.deepEqual([await app.tagCount("even"), (await app.byPrefix("")).map(({ title }) => title)], [0, ["alarm", "alps", "delta", "gamma"]]);
     await app.restore(file);
-    assert.deepEqual([await app.tagCount("even"), (await app.byPrefix("al")).map(({ title }) => title), await app.history(0)], [2, ["alarm", "alpha", "alps"], ["one", "text of alpha"]]);
+    assert.deepEqual(
+      [await app.tagCount("even"), (await app.byPrefix("al")).map(({ title }) => title), await app.history(0)],
+      [2, ["alarm", "alpha", "alps"], ["one", "text of alpha"]],
+    );
     end();
   });
 }

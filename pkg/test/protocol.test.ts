@@ -20,7 +20,12 @@ const CONTRACT = ["codec/contract.ts", "codec/contract-requests.ts", "codec/cont
 const source = (file: string): Promise<string> => readFile(`src/${file}`, "utf8");
 
 /** Code without its comments, imports and spaces: they say nothing to another tab. */
-const bare = (code: string): string => code.replace(/^import .*$/gm, "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "").replace(/\s+/g, "");
+const bare = (code: string): string =>
+  code
+    .replace(/^import .*$/gm, "")
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/^\s*\/\/.*$/gm, "")
+    .replace(/\s+/g, "");
 
 /** A declared type, to its end: the next declaration, constant or comment of the file's outermost level. */
 function declared(code: string, name: string): string {
@@ -40,5 +45,9 @@ test("tabs of two releases understand each other, or PROTOCOL tells them apart",
   for (const file of CONTRACT) parts.push(bare(await source(file)));
   assert.ok(parts.every((part) => part.length > 20));
   const digest = createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 16);
-  assert.deepEqual({ protocol: PROTOCOL, digest }, KNOWN, `Messages between tabs have changed, or PROTOCOL. If a tab of the release before would misread them, raise PROTOCOL in src/tabs/channel.ts. Then set KNOWN here to { protocol: ${PROTOCOL}, digest: "${digest}" }.`);
+  assert.deepEqual(
+    { protocol: PROTOCOL, digest },
+    KNOWN,
+    `Messages between tabs have changed, or PROTOCOL. If a tab of the release before would misread them, raise PROTOCOL in src/tabs/channel.ts. Then set KNOWN here to { protocol: ${PROTOCOL}, digest: "${digest}" }.`,
+  );
 });

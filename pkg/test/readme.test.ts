@@ -32,14 +32,40 @@ after(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 /** The tables that examples use without making them. */
 const TABLES: readonly [string, readonly [string, "STRING" | "INTEGER", true?][]][] = [
-  ["reading", [["station", "STRING"], ["at", "INTEGER"]]], ["item", [["id", "INTEGER"]]], ["log", [["id", "INTEGER"]]], ["chat", [["room", "STRING"], ["id", "INTEGER", true]]],
-  ["account", [["owner", "STRING"], ["kind", "STRING"]]], ["page", [["path", "STRING"]]], ["order", [["id", "STRING"]]], ["weather", [["date", "STRING"]]], ["movie", [["id", "INTEGER"]]],
+  [
+    "reading",
+    [
+      ["station", "STRING"],
+      ["at", "INTEGER"],
+    ],
+  ],
+  ["item", [["id", "INTEGER"]]],
+  ["log", [["id", "INTEGER"]]],
+  [
+    "chat",
+    [
+      ["room", "STRING"],
+      ["id", "INTEGER", true],
+    ],
+  ],
+  [
+    "account",
+    [
+      ["owner", "STRING"],
+      ["kind", "STRING"],
+    ],
+  ],
+  ["page", [["path", "STRING"]]],
+  ["order", [["id", "STRING"]]],
+  ["weather", [["date", "STRING"]]],
+  ["movie", [["id", "INTEGER"]]],
 ];
 
 /** Makes the tables that `code` uses and does not make, and the rows that it takes for granted. */
 async function prepare(db: Database, code: string): Promise<void> {
   for (const [tableName, key] of TABLES) {
-    if (!code.includes(`createTable({ tableName: "${tableName}"`)) await db.createTable({ tableName, primaryKey: key.map(([name, type, autoIncrement]) => ({ name, type, autoIncrement })) });
+    if (!code.includes(`createTable({ tableName: "${tableName}"`))
+      await db.createTable({ tableName, primaryKey: key.map(([name, type, autoIncrement]) => ({ name, type, autoIncrement })) });
   }
   await db.putRow({ tableName: "item", primaryKey: { id: 7 }, attributes: { state: "free", stock: 5 } });
 }
@@ -51,8 +77,11 @@ async function chatOf(db: Database): Promise<Record<string, unknown>> {
   const messages = createTimelineStore({ tableName: "some_messages", identifier: identifier("room") });
   const inboxes = createTimelineStore({ tableName: "some_inboxes", identifier: identifier("user") });
   const rooms = createMetaStore({
-    tableName: "some_rooms", identifier: identifier("room"), lists: ["members"],
-    definedColumns: [{ name: "owner", type: "STRING" }], indexes: [{ indexName: "some_rooms_by_owner", primaryKey: ["owner"] }],
+    tableName: "some_rooms",
+    identifier: identifier("room"),
+    lists: ["members"],
+    definedColumns: [{ name: "owner", type: "STRING" }],
+    indexes: [{ indexName: "some_rooms_by_owner", primaryKey: ["owner"] }],
   });
   await Promise.all([messages.prepareTables(), inboxes.prepareTables(), rooms.prepareTables()]);
   return { room: messages.createTimelineQueue({ room: "lobby" }), inboxes, rooms };
@@ -70,12 +99,31 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
   others.push(other);
   const shown: unknown[] = [];
   const scope = {
-    ...tabstore, ...schema, timelines, azure, azureAccounts, azureHttpClient, entityChange, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, options?.storage === "files" ? { ...options, path: FOLDER } : { ...options, storage: "memory" }),
-    console: { log: (...line: unknown[]) => shown.push(line) }, show: (row: unknown) => shown.push(row), bar: (part: number) => shown.push(part),
+    ...tabstore,
+    ...schema,
+    timelines,
+    azure,
+    azureAccounts,
+    azureHttpClient,
+    entityChange,
+    odata,
+    AzureNamedKeyCredential,
+    TableClient,
+    ...chat,
+    db,
+    open: (name: string, options?: OpenOptions) =>
+      tabstore.open(name, options?.storage === "files" ? { ...options, path: FOLDER } : { ...options, storage: "memory" }),
+    console: { log: (...line: unknown[]) => shown.push(line) },
+    show: (row: unknown) => shown.push(row),
+    bar: (part: number) => shown.push(part),
     read: async (rows: AsyncIterable<unknown>) => {
       for await (const row of rows) shown.push(row);
     },
-    other, readings: [{ station: "OSL", at: 1, tempMax: 3.5 }], tableName: "item", primaryKey: { id: 7 }, signal: new AbortController().signal,
+    other,
+    readings: [{ station: "OSL", at: 1, tempMax: 3.5 }],
+    tableName: "item",
+    primaryKey: { id: 7 },
+    signal: new AbortController().signal,
     file: new File(["date,temp_max\n2012-01-01,12.8\n2012-01-02,10\n"], "weather.csv"),
   };
   return { scope, shown };
@@ -90,24 +138,38 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 test("W3: the examples of the READMEs, the guide and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
   const db = await open();
-  await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
+  await prepare(db, all.map(({ code }) => (code.includes("await open(") ? "" : code)).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   const of = new Map<string, unknown[]>();
   for (const example of all) {
     // An instance with tables of accounts is exported without them alone.
     await run(example, example.code.includes("exportInstance") ? (await surroundings(await open())).scope : scope);
-    of.set(example.file, [...of.get(example.file) ?? [], ...shown.splice(0)]);
+    of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
   assert.equal(all.length, 39);
-  assert.deepEqual(said("README.md", 2).map((line) => JSON.stringify(line)), [
-    '[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]',
+  assert.deepEqual(
+    said("README.md", 2).map((line) => JSON.stringify(line)),
+    ['[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]'],
+  );
+  assert.deepEqual(said("docs/azure.md"), [
+    ["HEL", 55],
+    ["OSL", 209],
+    ["PUT", "1", undefined, 2],
+    ["UPDATE", "1", 2, 3],
+    ["PUT", "owls", 2],
+    ["UPDATE", "owls", 3],
+    [180],
   ]);
-  assert.deepEqual(said("docs/azure.md"), [["HEL", 55], ["OSL", 209], ["PUT", "1", undefined, 2], ["UPDATE", "1", 2, 3], ["PUT", "owls", 2], ["UPDATE", "owls", 3], [180]]);
   assert.deepEqual(said("docs/changes-and-tests.md"), [[null]]);
   assert.deepEqual(said("docs/live.md"), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]], [0]]);
-  assert.deepEqual(said("docs/streams.md", 3).slice(2, -1), [["BaseData", "PUT", 0], ["BaseData", "PUT", 1], ["BaseData", "PUT", 2], ["Stream", "DELETE", 1]]);
+  assert.deepEqual(said("docs/streams.md", 3).slice(2, -1), [
+    ["BaseData", "PUT", 0],
+    ["BaseData", "PUT", 1],
+    ["BaseData", "PUT", 2],
+    ["Stream", "DELETE", 1],
+  ]);
   assert.deepEqual(said("docs/timelines.md"), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   const [[, , found, newest]] = of.get("docs/typed-tables.md") as [[unknown, unknown, { title: string }[], { next: null }]];
   assert.deepEqual([found.map(({ title }) => title), newest.next], [["Ship it"], null]);
@@ -115,8 +177,23 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
   assert.deepEqual(tutorial("store-and-page").slice(1), [["Kim", "Dracula"], ["Middlemarch", "Persuasion"], ["Emma"], 2, "Persuasion", ["Eliot"], ["Emma"]]);
   assert.deepEqual(tutorial("history-and-undo").slice(3), ["two", "two", ["one", "two", "one"]]);
   assert.deepEqual(tutorial("live-list").at(-1), ["Ship it (done)"]);
-  assert.deepEqual(tutorial("offline").map((line) => JSON.parse(String(line)).type), ["PUT", "UPDATE"]);
-  assert.deepEqual(tutorial("from-dexie"), [["Ship it soon", undefined], 3, [1], [2, 3], [[4, 3], [2, 1]], 1, [20, 10], ["From Dexie"]]);
+  assert.deepEqual(
+    tutorial("offline").map((line) => JSON.parse(String(line)).type),
+    ["PUT", "UPDATE"],
+  );
+  assert.deepEqual(tutorial("from-dexie"), [
+    ["Ship it soon", undefined],
+    3,
+    [1],
+    [2, 3],
+    [
+      [4, 3],
+      [2, 1],
+    ],
+    1,
+    [20, 10],
+    ["From Dexie"],
+  ]);
   assert.deepEqual(tutorial("to-the-cloud")[0], [2, 325]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);

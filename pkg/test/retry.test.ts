@@ -49,7 +49,13 @@ function refusing(engine: FakeEngine, id: number, times: number, error: readonly
   return () => count;
 }
 
-for (const error of [BUSY, ["OTSCapacityUnitExhausted", "Capacity unit is not enough."], ["OTSSessionBusy", "Session is busy."], ["OTSServerBusy", "Server is busy."], ["OTSQuotaExhausted", "Too frequent table operations."]] as const) {
+for (const error of [
+  BUSY,
+  ["OTSCapacityUnitExhausted", "Capacity unit is not enough."],
+  ["OTSSessionBusy", "Session is busy."],
+  ["OTSServerBusy", "Server is busy."],
+  ["OTSQuotaExhausted", "Too frequent table operations."],
+] as const) {
   test(`C5: a call refused with ${error[0]} is made again by itself`, async () => {
     const { db, engine } = open();
     const asked = refusing(engine, 1, 3, error);
@@ -62,7 +68,12 @@ for (const error of [BUSY, ["OTSCapacityUnitExhausted", "Capacity unit is not en
 
 test("what cannot succeed later is not made again, nor anything with retry: false", async () => {
   const { db, engine } = open();
-  for (const error of [["OTSConditionCheckFail", "no"], ["OTSQuotaExhausted", "Number of tables exceeds the quota:64."], ["OTSInternalServerError", "?"], ["Busy", "another tab"]] as const) {
+  for (const error of [
+    ["OTSConditionCheckFail", "no"],
+    ["OTSQuotaExhausted", "Number of tables exceeds the quota:64."],
+    ["OTSInternalServerError", "?"],
+    ["Busy", "another tab"],
+  ] as const) {
     const asked = refusing(engine, 1, 100, error);
     await assert.rejects(db.putRow(put(1)), (thrown) => (thrown as TabStoreError).code === error[0]);
     assert.equal(asked(), 1);
@@ -70,7 +81,15 @@ test("what cannot succeed later is not made again, nor anything with retry: fals
   const off = open(false);
   const asked = refusing(off.engine, 1, 100);
   await assert.rejects(off.db.putRow(put(1)), /modified by the other request/);
-  assert.deepEqual((await off.db.batchWriteRow([{ tableName: "t", put: put1(1) }, { tableName: "t", put: put1(2) }])).map(({ ok }) => ok), [false, true]);
+  assert.deepEqual(
+    (
+      await off.db.batchWriteRow([
+        { tableName: "t", put: put1(1) },
+        { tableName: "t", put: put1(2) },
+      ])
+    ).map(({ ok }) => ok),
+    [false, true],
+  );
   assert.equal(asked(), 2);
 });
 
@@ -99,9 +118,20 @@ test("waits double, up to the longest, each shortened by a random part of up to 
 });
 
 test("the option 'retry' is checked by name", () => {
-  for (const [option, message] of [[5, /'retry' is a number/], [true, /'retry' is a boolean/], [{ tries: 3 }, /Unknown argument 'tries' in 'retry'/], [{ attempts: 0 }, /'retry.attempts' is 0/], [{ minDelay: -1 }, /'retry.minDelay' is -1/],
-    [{ maxDelay: "1s" }, /'retry.maxDelay' is '1s'/], [{ attempts: NaN }, /'retry.attempts' is NaN/]] as const) {
-    assert.throws(() => BackOff.from(option as never), (error) => error instanceof TabStoreError && message.test(error.message), String(message));
+  for (const [option, message] of [
+    [5, /'retry' is a number/],
+    [true, /'retry' is a boolean/],
+    [{ tries: 3 }, /Unknown argument 'tries' in 'retry'/],
+    [{ attempts: 0 }, /'retry.attempts' is 0/],
+    [{ minDelay: -1 }, /'retry.minDelay' is -1/],
+    [{ maxDelay: "1s" }, /'retry.maxDelay' is '1s'/],
+    [{ attempts: NaN }, /'retry.attempts' is NaN/],
+  ] as const) {
+    assert.throws(
+      () => BackOff.from(option as never),
+      (error) => error instanceof TabStoreError && message.test(error.message),
+      String(message),
+    );
   }
 });
 
@@ -123,8 +153,12 @@ test("later calls on the row wait behind a call that is made again; others do no
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const calls = [
-    first.then(note("first")), db.putRow(put(1, 11)).then(note("second")), db.getRow({ tableName: "t", primaryKey: { id: 1 } }).then(({ row }) => done.push(`read ${row?.get("n")}`)),
-    db.putRow(put(1, 12)).then(note("third")), db.putRow(put(2)).then(note("other")), db.putRow({ ...put(1), tableName: "u" }).then(note("other table")),
+    first.then(note("first")),
+    db.putRow(put(1, 11)).then(note("second")),
+    db.getRow({ tableName: "t", primaryKey: { id: 1 } }).then(({ row }) => done.push(`read ${row?.get("n")}`)),
+    db.putRow(put(1, 12)).then(note("third")),
+    db.putRow(put(2)).then(note("other")),
+    db.putRow({ ...put(1), tableName: "u" }).then(note("other table")),
   ];
   await Promise.all(calls);
   assert.deepEqual(done, ["other", "other table", "first", "second", "read 11", "third"]);
@@ -139,7 +173,10 @@ test("calls on one row that are refused together take effect in call order", asy
     engine.refuse = () => (busy ? BUSY : undefined);
     const results = await Promise.all(Array.from({ length: 20 }, (_, i) => db.putRow(put(i % 3, i))));
     assert.equal(results.length, 20);
-    assert.deepEqual([0, 1, 2].map((id) => stored(engine, id)), [18, 19, 17]);
+    assert.deepEqual(
+      [0, 1, 2].map((id) => stored(engine, id)),
+      [18, 19, 17],
+    );
   }
 });
 
@@ -161,7 +198,10 @@ test("a read is not given up for another that has been answered first", async ()
   await db.putRow(put(1, 10));
   const read = () => db.getRow({ tableName: "t", primaryKey: { id: 1 } });
   const rows = await Promise.all([read(), read()]);
-  assert.deepEqual(rows.map(({ row }) => row?.get("n")), [10, 10]);
+  assert.deepEqual(
+    rows.map(({ row }) => row?.get("n")),
+    [10, 10],
+  );
   assert.equal(count, 3);
 });
 
@@ -178,7 +218,10 @@ test("a read that is refused at once is made again as it was, whatever was calle
   engine.refuse = (_, { op }) => (op === 4 && count++ === 0 ? ["OTSCapacityUnitExhausted", "Capacity unit is not enough."] : undefined);
   const read = (id: number) => db.getRow({ tableName: "t", primaryKey: { id } });
   const rows = await Promise.all([read(1), read(2), read(2)]);
-  assert.deepEqual(rows.map(({ row }) => row?.get("n")), [10, 20, 20]);
+  assert.deepEqual(
+    rows.map(({ row }) => row?.get("n")),
+    [10, 20, 20],
+  );
   assert.equal(count, 4);
 });
 
@@ -226,19 +269,35 @@ test("R2: only those rows of a batch that were refused are written again, as row
     return id % 2 === 1 && tries.get(id)! < 3 ? BUSY : undefined;
   };
   const results = await db.batchWriteRow(Array.from({ length: 10 }, (_, id) => ({ tableName: "t", put: put1(id) })));
-  assert.deepEqual(results.map((result) => (result.ok ? result.consumed.write : result.error.code)), [1, 1, 1, 1, "OTSParameterInvalid", 1, 1, 1, 1, BUSY[0]]);
+  assert.deepEqual(
+    results.map((result) => (result.ok ? result.consumed.write : result.error.code)),
+    [1, 1, 1, 1, "OTSParameterInvalid", 1, 1, 1, 1, BUSY[0]],
+  );
   assert.deepEqual([...tries.values()], [1, 3, 1, 3, 1, 3, 1, 3, 1, 5]);
-  assert.deepEqual(engine.frames.slice(1).flat().map(({ op }) => op).filter((op) => op !== 1), []);
+  assert.deepEqual(
+    engine.frames
+      .slice(1)
+      .flat()
+      .map(({ op }) => op)
+      .filter((op) => op !== 1),
+    [],
+  );
 });
 
 test("a row that occurs twice in a batch keeps its order, or is given up", async () => {
   const { db, engine } = open();
   const asked = refusing(engine, 1, 1);
-  const [first, second] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 1 } } }, { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 2 } } }]);
+  const [first, second] = await db.batchWriteRow([
+    { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 1 } } },
+    { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 2 } } },
+  ]);
   assert.deepEqual([first.ok, second.ok, stored(engine, 1), asked()], [false, true, 2, 2]);
   const both = open();
   refusing(both.engine, 1, 2);
-  const results = await both.db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 1 } } }, { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 2 } } }]);
+  const results = await both.db.batchWriteRow([
+    { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 1 } } },
+    { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 2 } } },
+  ]);
   assert.deepEqual([results[0].ok, results[1].ok, stored(both.engine, 1)], [true, true, 2]);
 });
 
@@ -246,8 +305,19 @@ test("a batch waits behind its rows", async () => {
   const { db, engine } = open();
   refusing(engine, 1, 2);
   const { call: first } = await refused(engine, () => db.putRow(put(1, 10)));
-  await Promise.all([first, db.batchWriteRow([{ tableName: "t", put: put1(2) }, { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 11 } } }])]);
-  assert.deepEqual(engine.order, ['1:{"id":{"INTEGER":"1n"}}', '1:{"id":{"INTEGER":"1n"}}', '1:{"id":{"INTEGER":"1n"}}', '7:{"id":{"INTEGER":"2n"}},{"id":{"INTEGER":"1n"}}']);
+  await Promise.all([
+    first,
+    db.batchWriteRow([
+      { tableName: "t", put: put1(2) },
+      { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 11 } } },
+    ]),
+  ]);
+  assert.deepEqual(engine.order, [
+    '1:{"id":{"INTEGER":"1n"}}',
+    '1:{"id":{"INTEGER":"1n"}}',
+    '1:{"id":{"INTEGER":"1n"}}',
+    '7:{"id":{"INTEGER":"2n"}},{"id":{"INTEGER":"1n"}}',
+  ]);
 });
 
 test("rows of a writer are written again, and counted once", async () => {
@@ -312,7 +382,10 @@ test("operations on tables that are too frequent are made again, in call order, 
   const create = (tableName: string) => db.createTable({ tableName, primaryKey: [{ name: "id", type: "STRING" }] }).then(() => done.push(tableName));
   const calls = [create("a"), create("b")];
   await pause(1);
-  calls.push(create("c"), db.deleteTable("a").then(() => done.push("gone")));
+  calls.push(
+    create("c"),
+    db.deleteTable("a").then(() => done.push("gone")),
+  );
   await Promise.all(calls);
   assert.deepEqual(done, ["a", "b", "c", "gone"]);
   left = 100;
@@ -352,12 +425,21 @@ async function life(seed: number): Promise<void> {
       const row = one();
       const mine = row.attributes.n;
       const control = below(8) === 0 ? new AbortController() : undefined;
-      calls.push(db.putRow({ tableName: "t", ...row, signal: control?.signal }).then(() => done.add(mine), (error) => (error instanceof TabStoreError ? failed : lost).add(mine)));
+      calls.push(
+        db.putRow({ tableName: "t", ...row, signal: control?.signal }).then(
+          () => done.add(mine),
+          (error) => (error instanceof TabStoreError ? failed : lost).add(mine),
+        ),
+      );
       if (control) setTimeout(() => control.abort(new Error("enough")), below(10));
     } else if (kind < 8) {
       const rows = Array.from({ length: 1 + below(6) }, one);
       const first = n - rows.length + 1;
-      calls.push(db.batchWriteRow(rows.map((row) => ({ tableName: "t", put: row }))).then((results) => results.forEach(({ ok }, i) => (ok ? done : failed).add(first + i))));
+      calls.push(
+        db
+          .batchWriteRow(rows.map((row) => ({ tableName: "t", put: row })))
+          .then((results) => results.forEach(({ ok }, i) => (ok ? done : failed).add(first + i))),
+      );
     } else if (kind < 9) {
       writer.put(one());
       written.push(n);
@@ -366,10 +448,12 @@ async function life(seed: number): Promise<void> {
     }
     if (below(3) === 0) await pause(below(4));
   }
-  calls.push(writer.close().catch((error: unknown) => {
-    assert.ok(error instanceof WriterError);
-    for (const { index } of error.failures) failed.add(written[index]);
-  }));
+  calls.push(
+    writer.close().catch((error: unknown) => {
+      assert.ok(error instanceof WriterError);
+      for (const { index } of error.failures) failed.add(written[index]);
+    }),
+  );
   try {
     await Promise.all(calls);
     await db.close();
@@ -380,12 +464,24 @@ async function life(seed: number): Promise<void> {
   const what = `seed ${seed}`;
   for (let id = 0; id < 4; id++) {
     const order = applied.filter(([row]) => row === id).map(([, number]) => number);
-    assert.deepEqual(order, [...order].sort((a, b) => a - b), `${what}: row ${id} out of call order`);
+    assert.deepEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+      `${what}: row ${id} out of call order`,
+    );
   }
   const numbers = applied.map(([, number]) => number);
   assert.equal(new Set(numbers).size, numbers.length, `${what}: a call took effect twice`);
-  assert.deepEqual(numbers.filter((number) => failed.has(number)), [], `${what}: a call took effect and failed`);
-  assert.deepEqual([...done].filter((number) => !numbers.includes(number)), [], `${what}: a call succeeded without effect`);
+  assert.deepEqual(
+    numbers.filter((number) => failed.has(number)),
+    [],
+    `${what}: a call took effect and failed`,
+  );
+  assert.deepEqual(
+    [...done].filter((number) => !numbers.includes(number)),
+    [],
+    `${what}: a call succeeded without effect`,
+  );
   assert.equal(done.size + failed.size + lost.size, n, what);
 }
 

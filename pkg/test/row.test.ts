@@ -11,9 +11,28 @@ const V = 1_700_000_000_000;
 
 async function withRows(): Promise<{ db: Database; rows: readonly Row[] }> {
   const db = await open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }, { name: "bin", type: "BINARY" }], maxVersions: 3, maxVersionOffset: 10 ** 9 });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "id", type: "INTEGER" },
+      { name: "bin", type: "BINARY" },
+    ],
+    maxVersions: 3,
+    maxVersionOffset: 10 ** 9,
+  });
   for (const id of [1, 2, 3]) {
-    await db.putRow({ tableName: "t", primaryKey: { id, bin: Uint8Array.of(id) }, attributes: { note: [{ value: `fog ${id}`, version: V }, { value: "sun", version: V - 1 }], constructor: id, __proto__x: true } });
+    await db.putRow({
+      tableName: "t",
+      primaryKey: { id, bin: Uint8Array.of(id) },
+      attributes: {
+        note: [
+          { value: `fog ${id}`, version: V },
+          { value: "sun", version: V - 1 },
+        ],
+        constructor: id,
+        __proto__x: true,
+      },
+    });
     await db.updateRow({ tableName: "t", primaryKey: { id, bin: Uint8Array.of(id) }, put: { raw: [{ value: Uint8Array.of(1, 2, 3), version: V }] } });
   }
   const rows = [...(await db.getRange({ tableName: "t", maxVersions: 3 })).rows];
@@ -26,7 +45,13 @@ async function withRows(): Promise<{ db: Database; rows: readonly Row[] }> {
 function check(copy: Pick<Row, "primaryKey" | "columns">, row: Row): void {
   assert.deepEqual({ ...copy.primaryKey }, row.primaryKey);
   assert.deepEqual(Object.keys(copy.columns), row.columnNames);
-  assert.deepEqual(copy.columns.note?.map(({ value, version }) => [value, version]), [[`fog ${row.get("id") as number}`, V], ["sun", V - 1]]);
+  assert.deepEqual(
+    copy.columns.note?.map(({ value, version }) => [value, version]),
+    [
+      [`fog ${row.get("id") as number}`, V],
+      ["sun", V - 1],
+    ],
+  );
   assert.deepEqual(copy.columns.raw?.[0]?.value, Uint8Array.of(1, 2, 3));
 }
 
@@ -42,7 +67,10 @@ test("D1: a spread, an assignment, a structured clone and a message of a row sho
     check(await arrived, row);
     port1.close();
     assert.deepEqual(Object.keys(row), ["primaryKey", "columns"]);
-    assert.deepEqual(JSON.parse(JSON.stringify(row)), JSON.parse(JSON.stringify({ ...row.toObject(), raw: [1, 2, 3], bin: [...(row.get("bin") as Uint8Array)] })));
+    assert.deepEqual(
+      JSON.parse(JSON.stringify(row)),
+      JSON.parse(JSON.stringify({ ...row.toObject(), raw: [1, 2, 3], bin: [...(row.get("bin") as Uint8Array)] })),
+    );
   }
   assert.notDeepEqual(rows[0], rows[1]);
   assert.deepEqual(rows[0], rows[3]);
@@ -78,11 +106,22 @@ test("R5: nothing that a row has given away changes the row", { skip }, async ()
   for (const row of rows) {
     const before = JSON.stringify([row, row.primaryKey, row.columns, row.columnNames]);
     const attempts: (() => unknown)[] = [
-      () => (row.columns as Record<string, unknown>).note = [], () => delete (row.columns as Record<string, unknown>).note, () => (row.columns.note as unknown[]).push({ value: 1 }),
-      () => ((row.columns.note![0] as { value: unknown }).value = "other"), () => (row.columnNames as string[]).push("x"), () => (row.columnNames as string[]).reverse(),
-      () => ((row.primaryKey as Record<string, unknown>).id = 99), () => delete (row.primaryKey as Record<string, unknown>).id, () => ((row.toObject() as Record<string, unknown>).id = 99),
-      () => ((row.get("raw") as Uint8Array)[0] = 99), () => ((row.columns.raw![0]!.value as Uint8Array)[0] = 99), () => ((row.toObject().raw as Uint8Array)[0] = 99),
-      () => ((row.primaryKey.bin as Uint8Array)[0] = 99), () => ((row.get("bin") as Uint8Array)[0] = 99), () => ((row as { primaryKey: unknown }).primaryKey = {}), () => ((row as { columns: unknown }).columns = {}),
+      () => ((row.columns as Record<string, unknown>).note = []),
+      () => delete (row.columns as Record<string, unknown>).note,
+      () => (row.columns.note as unknown[]).push({ value: 1 }),
+      () => ((row.columns.note![0] as { value: unknown }).value = "other"),
+      () => (row.columnNames as string[]).push("x"),
+      () => (row.columnNames as string[]).reverse(),
+      () => ((row.primaryKey as Record<string, unknown>).id = 99),
+      () => delete (row.primaryKey as Record<string, unknown>).id,
+      () => ((row.toObject() as Record<string, unknown>).id = 99),
+      () => ((row.get("raw") as Uint8Array)[0] = 99),
+      () => ((row.columns.raw![0]!.value as Uint8Array)[0] = 99),
+      () => ((row.toObject().raw as Uint8Array)[0] = 99),
+      () => ((row.primaryKey.bin as Uint8Array)[0] = 99),
+      () => ((row.get("bin") as Uint8Array)[0] = 99),
+      () => ((row as { primaryKey: unknown }).primaryKey = {}),
+      () => ((row as { columns: unknown }).columns = {}),
     ];
     for (const attempt of attempts) {
       try {

@@ -49,7 +49,7 @@ test("R3: timers have their turn while a range is scanned, so that they can abor
     const timer = setTimeout(() => control.abort(new Error("too long")), 30);
     await assert.rejects(async () => {
       // Without an end of its own.
-      for (;; rounds++) for await (const _one of db[way]({ tableName: "t", signal: control.signal })) if (rounds > 500) assert.fail("no timer has run");
+      for (; ; rounds++) for await (const _one of db[way]({ tableName: "t", signal: control.signal })) if (rounds > 500) assert.fail("no timer has run");
     }, /too long/);
     clearTimeout(timer);
   }
@@ -64,7 +64,7 @@ test("R3: timers have their turn in the middle of a page whose rows take long", 
   await assert.rejects(async () => {
     for await (const _row of db.scan({ tableName: "t", signal: control.signal })) {
       seen += 1;
-      for (const end = performance.now() + 0.2; performance.now() < end;);
+      for (const end = performance.now() + 0.2; performance.now() < end; );
     }
   }, /too long/);
   // Together the rows of the page take a second.
@@ -155,7 +155,9 @@ test("R4: a writer that is closed after its database tells what was stored", { s
 
 /** What became of calls of an iterator: the keys of rows, "end" or the text of an error. */
 const became = async (calls: readonly Promise<IteratorResult<Row, unknown>>[]): Promise<unknown[]> =>
-  (await Promise.allSettled(calls)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : one.value.done === true ? "end" : one.value.value.primaryKey["id"]));
+  (await Promise.allSettled(calls)).map((one) =>
+    one.status === "rejected" ? (one.reason as Error).message : one.value.done === true ? "end" : one.value.value.primaryKey["id"],
+  );
 
 test("R3: calls of a scan that are made at once get the rows in their order, and the others its end", { skip }, async () => {
   const db = await open();
@@ -168,8 +170,11 @@ test("R3: calls of a scan that are made at once get the rows in their order, and
     // Some are awaited, some are not.
     const mixed = db.scan({ tableName: "t", pageRows });
     const seen: unknown[] = [];
-    for (let count = 0; seen.at(-1) !== "end"; count++) seen.push(...await became(Array.from({ length: count % 4 + 1 }, () => mixed.next())));
-    assert.deepEqual(seen.filter((one) => one !== "end"), ids);
+    for (let count = 0; seen.at(-1) !== "end"; count++) seen.push(...(await became(Array.from({ length: (count % 4) + 1 }, () => mixed.next()))));
+    assert.deepEqual(
+      seen.filter((one) => one !== "end"),
+      ids,
+    );
   }
   // The page is there, so none of them waits.
   const rows = db.scan({ tableName: "t" });
@@ -198,7 +203,10 @@ test("R3: a scan that is left or that fails ends behind the calls before, and gi
   }
   // In the middle of a page that is there, with rows that were asked for and not awaited.
   const refuse = (one: AsyncIterableIterator<Row>): Promise<IteratorResult<Row, unknown>> => one.throw!(new Error("no"));
-  for (const [end, text] of [[(one) => one.return!(), "end"], [refuse, "no"]] as [typeof refuse, string][]) {
+  for (const [end, text] of [
+    [(one) => one.return!(), "end"],
+    [refuse, "no"],
+  ] as [typeof refuse, string][]) {
     const rows = db.scan({ tableName: "t" });
     assert.deepEqual(await became([rows.next()]), [0]);
     assert.deepEqual(await became([rows.next(), rows.next(), end(rows), rows.next(), end(rows), rows.next()]), [1, 2, text, "end", text, "end"]);
@@ -206,7 +214,10 @@ test("R3: a scan that is left or that fails ends behind the calls before, and gi
   for (const error of [undefined, new Error("no")]) {
     const rows = db.scan({ tableName: "t" });
     const loop = async (): Promise<void> => {
-      for await (const { primaryKey } of rows) if (primaryKey["id"] === 5) if (error === undefined) break; else throw error;
+      for await (const { primaryKey } of rows)
+        if (primaryKey["id"] === 5)
+          if (error === undefined) break;
+          else throw error;
     };
     if (error === undefined) await loop();
     else await assert.rejects(loop, error);

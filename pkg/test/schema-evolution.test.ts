@@ -26,12 +26,20 @@ test("T5, T8: a later schema adds tables, columns, indexes, versions and changes
   await one.note.putMany(Array.from({ length: 500 }, (_, n) => ({ id: n, title: `note ${n % 50}`, at: new Date(n) })));
   await one.close();
   const second = define({
-    note: { key: "id", columns: { ...id, title: t.text, at: t.date, stars: t.integer.default(0), place: t.text.optional }, indexes: { byTitle: ["title"], byStars: { key: ["stars"], columns: ["title"] } }, changesFor: 24 },
+    note: {
+      key: "id",
+      columns: { ...id, title: t.text, at: t.date, stars: t.integer.default(0), place: t.text.optional },
+      indexes: { byTitle: ["title"], byStars: { key: ["stars"], columns: ["title"] } },
+      changesFor: 24,
+    },
     tag: { key: "name", columns: { name: t.text } },
   });
   const two = await opened("later", second);
   // The index is built when `open` resolves.
-  assert.deepEqual((await two.note.by.byTitle.range({ title: "note 7" }).toArray()).map((row) => [row.id, row.stars]), Array.from({ length: 10 }, (_, n) => [7 + 50 * n, 0]));
+  assert.deepEqual(
+    (await two.note.by.byTitle.range({ title: "note 7" }).toArray()).map((row) => [row.id, row.stars]),
+    Array.from({ length: 10 }, (_, n) => [7 + 50 * n, 0]),
+  );
   await two.note.update(7, { stars: 5 });
   assert.deepEqual(await two.note.by.byStars.toArray(), [{ id: 7, title: "note 7", stars: 5 }]);
   await two.tag.put({ name: "a" });
@@ -40,7 +48,13 @@ test("T5, T8: a later schema adds tables, columns, indexes, versions and changes
   assert.deepEqual(changes, ["UPDATE"]);
   await two.close();
   // An index that lacks a column is built again.
-  const third = define({ note: { key: "id", columns: { ...id, title: t.text, at: t.date, stars: t.integer.default(0), place: t.text.optional }, indexes: { byStars: { key: ["stars"], columns: ["title", "at"] } } } });
+  const third = define({
+    note: {
+      key: "id",
+      columns: { ...id, title: t.text, at: t.date, stars: t.integer.default(0), place: t.text.optional },
+      indexes: { byStars: { key: ["stars"], columns: ["title", "at"] } },
+    },
+  });
   const three = await opened("later", third);
   assert.deepEqual(await three.note.by.byStars.toArray(), [{ id: 7, title: "note 7", at: new Date(7), stars: 5 }]);
   await three.close();
@@ -53,7 +67,8 @@ test("a schema that cannot be reached is refused by table and by what differs, a
     [define({ note: { key: ["id", "n"], columns: { ...id, n: t.integer } } }), /its key is \(id INTEGER\), not \(id INTEGER, n INTEGER\)/],
     [define({ note: { key: "id", columns: { ...id, n: t.text }, indexes: { byN: ["n"] } } }), /its column 'n' is defined as INTEGER, not STRING/],
     [define({ note_byN: { key: "id", columns: id } }), /'note_byN' is there, and it is an index of the table 'note'/],
-  ] as const) await assert.rejects(opened("other", schema as Schema), code("SchemaMismatch", wanted));
+  ] as const)
+    await assert.rejects(opened("other", schema as Schema), code("SchemaMismatch", wanted));
   const db = await opened("other", define({ note: { key: "id", columns: { ...id, n: t.integer }, indexes: { byN: ["n"] } } }));
   assert.deepEqual(await db.service.listTable(), ["note", "note_byN"]);
   await db.close();
@@ -108,15 +123,25 @@ test("what no table can be is refused where it is declared", () => {
     [() => define({ a: { key: ["b"], columns: { c: t.text } } } as never), /The table 'a' has no column 'b', which is in its key/],
     [() => define({ a: { key: ["b"], columns: { b: t.double } } } as never), /has the DOUBLE 'b' in its key/],
     [() => define({ a: { key: ["b"], columns: { b: t.text.optional } } } as never), /'b', which each row must have/],
-    [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.text.versions(3) }, indexes: { versions: ["c"] } } }), /an index 'versions', and a table of that name holds its versions/],
+    [
+      () => define({ a: { key: ["b"], columns: { b: t.text, c: t.text.versions(3) }, indexes: { versions: ["c"] } } }),
+      /an index 'versions', and a table of that name holds its versions/,
+    ],
     [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.text }, indexes: { byC: ["c"] }, timeToLive: "1d" } }), /has a time to live and indexes/],
     [() => define({ a: { key: ["b"], columns: { b: t.text }, timeToLive: "1h" as never } }), /it must be seconds, or a text such as '30d'/],
-    [() => define({ a: { key: ["b"], columns: { b: t.text, ...Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`c${n}`, t.text])) }, indexes: { byC: ["c0"] } } } as never), /has 33 columns in its indexes/],
+    [
+      () =>
+        define({
+          a: { key: ["b"], columns: { b: t.text, ...Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`c${n}`, t.text])) }, indexes: { byC: ["c0"] } },
+        } as never),
+      /has 33 columns in its indexes/,
+    ],
     [() => define({ close: { key: ["b"], columns: { b: t.text } } }), /No table can be called 'close'/],
     [() => define({ a: { key: ["b"], columns: { b: t.text }, index: {} } } as never), /has 'index'; known are/],
     [() => define({ a: { key: ["b"], columns: { b: t.text, c: t.integer.auto } } }), /lets the store give 'c', which is no column of its key/],
     [() => t.text.versions(1), /at least 2/],
     [() => t.integer.default("1" as never), /must be an integer/],
     [() => t.list(t.bytes as never), /A list has texts/],
-  ] as const) assert.throws(declare, (error: Error) => error instanceof TypeError && wanted.test(error.message) || assert.fail(`${error.message} is not ${wanted}`));
+  ] as const)
+    assert.throws(declare, (error: Error) => (error instanceof TypeError && wanted.test(error.message)) || assert.fail(`${error.message} is not ${wanted}`));
 });

@@ -6,11 +6,22 @@ import { test } from "node:test";
 import { define, type SchemaOptions, t, type TypedDatabase } from "../src/schema/index.js";
 import { code, load, random, skip } from "./support/package.js";
 
-const columns = { id: t.integer, title: t.text, text: t.text.versions(4), ratio: t.double.optional.versions(3), raw: t.bytes.optional.versions(2), hits: t.integer.default(0).versions(3) };
+const columns = {
+  id: t.integer,
+  title: t.text,
+  text: t.text.versions(4),
+  ratio: t.double.optional.versions(3),
+  raw: t.bytes.optional.versions(2),
+  hits: t.integer.default(0).versions(3),
+};
 const schema = define({
   beside: { key: "id", columns, indexes: { byTitle: ["title"] } },
   alone: { key: "id", columns },
-  auto: { key: ["room", "id"], columns: { room: t.text, id: t.integer.auto, text: t.text.versions(5), kind: t.text.default("a") }, indexes: { byKind: ["kind"] } },
+  auto: {
+    key: ["room", "id"],
+    columns: { room: t.text, id: t.integer.auto, text: t.text.versions(5), kind: t.text.default("a") },
+    indexes: { byKind: ["kind"] },
+  },
 });
 
 async function opened(options: Omit<Partial<SchemaOptions<typeof schema>>, "schema"> = {}): Promise<TypedDatabase<typeof schema>> {
@@ -25,11 +36,18 @@ test("V1 V2 T8: rows, versions and undo are those of a table without indexes, an
   for (let seed = 1; seed <= 3; seed++) {
     const below = random(seed);
     const value = (): Record<string, unknown> => ({
-      ...(below(2) && { text: `text ${below(1000)}` }), ...(below(3) === 0 && { ratio: below(4) }), ...(below(3) === 0 && { raw: Uint8Array.of(below(256)) }), ...(below(3) === 0 && { title: `title ${below(3)}` }),
-      ...(below(6) === 0 && { ratio: null }), ...(below(3) === 0 && { hits: below(9) }),
+      ...(below(2) && { text: `text ${below(1000)}` }),
+      ...(below(3) === 0 && { ratio: below(4) }),
+      ...(below(3) === 0 && { raw: Uint8Array.of(below(256)) }),
+      ...(below(3) === 0 && { title: `title ${below(3)}` }),
+      ...(below(6) === 0 && { ratio: null }),
+      ...(below(3) === 0 && { hits: below(9) }),
     });
     const told = async (work: (table: typeof db.alone) => Promise<unknown>): Promise<void> => {
-      const [one, other] = [await work(db.beside).catch((error: { code: string }) => error.code), await work(db.alone).catch((error: { code: string }) => error.code)];
+      const [one, other] = [
+        await work(db.beside).catch((error: { code: string }) => error.code),
+        await work(db.alone).catch((error: { code: string }) => error.code),
+      ];
       assert.deepEqual(one, other);
     };
     for (let step = 0; step < 250; step++) {
@@ -51,7 +69,10 @@ test("V1 V2 T8: rows, versions and undo are those of a table without indexes, an
     }
     const rows = await db.beside.toArray();
     assert.deepEqual(rows, await db.alone.toArray());
-    assert.deepEqual((await db.beside.by.byTitle.toArray()).sort((a, b) => a.id - b.id), rows);
+    assert.deepEqual(
+      (await db.beside.by.byTitle.toArray()).sort((a, b) => a.id - b.id),
+      rows,
+    );
   }
   await db.close();
 });
@@ -61,17 +82,32 @@ test("R6: a row whose key the store gives, and one of an import, begin their ver
   const { id } = await db.auto.insert({ room: "a", text: "one" });
   await tick();
   await db.auto.update({ room: "a", id }, { text: "two" });
-  assert.deepEqual((await db.auto.versions({ room: "a", id }, "text")).map(({ value }) => value), ["two", "one"]);
+  assert.deepEqual(
+    (await db.auto.versions({ room: "a", id }, "text")).map(({ value }) => value),
+    ["two", "one"],
+  );
   await db.beside.import([{ id: 1, title: "t", text: "imported", ratio: 2 }]);
-  assert.deepEqual((await db.beside.versions(1, "text")).map(({ value }) => value), ["imported"]);
+  assert.deepEqual(
+    (await db.beside.versions(1, "text")).map(({ value }) => value),
+    ["imported"],
+  );
   await tick();
   await db.beside.update(1, { text: "changed", ratio: 3 });
-  assert.deepEqual((await db.beside.versions(1, "text")).map(({ value }) => value), ["changed", "imported"]);
+  assert.deepEqual(
+    (await db.beside.versions(1, "text")).map(({ value }) => value),
+    ["changed", "imported"],
+  );
   assert.equal(await db.beside.undo(1, "ratio"), 2);
-  assert.deepEqual([(await db.beside.get(1))!.ratio, (await db.service.getRow({ tableName: "beside", primaryKey: { id: 1 } })).row!.type("ratio")], [2, "DOUBLE"]);
+  assert.deepEqual(
+    [(await db.beside.get(1))!.ratio, (await db.service.getRow({ tableName: "beside", primaryKey: { id: 1 } })).row!.type("ratio")],
+    [2, "DOUBLE"],
+  );
   await assert.rejects(db.beside.update(7, { text: "none" }), code("OTSConditionCheckFail"));
   await db.beside.upsert({ id: 8, title: "t", text: "first" });
-  assert.deepEqual((await db.beside.versions(8, "text")).map(({ value }) => value), ["first"]);
+  assert.deepEqual(
+    (await db.beside.versions(8, "text")).map(({ value }) => value),
+    ["first"],
+  );
   await db.close();
 });
 
@@ -105,7 +141,10 @@ test("what is deleted leaves no versions: by a key, a range, an index, a filter,
   assert.equal(await db.beside.deleteAll(), 140);
   assert.deepEqual([await db.beside.count(), await companion()], [0, 0]);
   await db.beside.upsert({ id: 3, title: "t", text: "anew" });
-  assert.deepEqual((await db.beside.versions(3, "text")).map(({ value }) => value), ["anew"]);
+  assert.deepEqual(
+    (await db.beside.versions(3, "text")).map(({ value }) => value),
+    ["anew"],
+  );
   await db.close();
 });
 
@@ -117,9 +156,16 @@ test("R7: a transaction of such a table reads, and changes columns without versi
   });
   assert.equal((await db.beside.get(1))!.title, "t!");
   const works: ((rows: typeof db.beside) => Promise<unknown>)[] = [
-    (rows) => rows.update(1, { text: "x" }), (rows) => rows.put({ id: 1, title: "t", text: "x" }), (rows) => rows.delete(1), (rows) => rows.increment(1, "hits"),
+    (rows) => rows.update(1, { text: "x" }),
+    (rows) => rows.put({ id: 1, title: "t", text: "x" }),
+    (rows) => rows.delete(1),
+    (rows) => rows.increment(1, "hits"),
   ];
-  for (const work of works) await assert.rejects(db.beside.transaction<unknown>(1, (rows) => work(rows as never)), code("OTSDataOutOfRange", /'beside'/));
+  for (const work of works)
+    await assert.rejects(
+      db.beside.transaction<unknown>(1, (rows) => work(rows as never)),
+      code("OTSDataOutOfRange", /'beside'/),
+    );
   await db.close();
 });
 

@@ -8,9 +8,21 @@ import { between, define, prefix, t, type TypedDatabase } from "../src/schema/in
 const schema = define({
   note: {
     key: ["id"],
-    columns: { id: t.integer, title: t.text, kind: t.oneOf("city", "person"), edited: t.date, tags: t.list(t.text).default([]), lat: t.double.optional, text: t.text.versions(9) },
+    columns: {
+      id: t.integer,
+      title: t.text,
+      kind: t.oneOf("city", "person"),
+      edited: t.date,
+      tags: t.list(t.text).default([]),
+      lat: t.double.optional,
+      text: t.text.versions(9),
+    },
   },
-  reading: { key: ["station", "at"], columns: { station: t.text, at: t.date, celsius: t.double, wet: t.boolean.optional, raw: t.bytes.optional, n: t.integer }, indexes: { byTime: ["at"], byN: { key: ["n"], columns: ["celsius"] } } },
+  reading: {
+    key: ["station", "at"],
+    columns: { station: t.text, at: t.date, celsius: t.double, wet: t.boolean.optional, raw: t.bytes.optional, n: t.integer },
+    indexes: { byTime: ["at"], byN: { key: ["n"], columns: ["celsius"] } },
+  },
   chat: { key: ["room", "id"], columns: { room: t.text, id: t.integer.auto, text: t.text, place: t.json<{ lat: number }>().optional } },
 });
 type Note = typeof schema.note.Row;
@@ -39,7 +51,11 @@ async function allowed(db: TypedDatabase<typeof schema>): Promise<void> {
   many[0]?.celsius.toFixed(1);
   (await db.reading.increment({ station: "a", at: new Date() }, "n", 2)).toFixed();
   for await (const row of db.reading) row.at.getTime();
-  for await (const row of db.reading.range({ station: "a", at: between(new Date()) }).reverse().limit(3)) row.celsius.toFixed();
+  for await (const row of db.reading
+    .range({ station: "a", at: between(new Date()) })
+    .reverse()
+    .limit(3))
+    row.celsius.toFixed();
   await db.reading.range(prefix("a")).count();
   await db.reading.range({ station: between("a", "b") }).delete();
   await db.reading.range({ station: { from: "a" } }).first();

@@ -12,7 +12,12 @@ const schema = define({
     columns: { id: t.integer, title: t.text, kind: t.oneOf("city", "person"), edited: t.date, tags: t.list(t.text).default([]), lat: t.double.optional },
     indexes: { byEdited: ["edited"], byTitle: { key: ["title"], columns: ["kind"] } },
   },
-  reading: { key: ["station", "at"], columns: { station: t.text, at: t.date, celsius: t.double, wet: t.boolean.optional, raw: t.bytes.optional }, timeToLive: "30d", changesFor: 24 },
+  reading: {
+    key: ["station", "at"],
+    columns: { station: t.text, at: t.date, celsius: t.double, wet: t.boolean.optional, raw: t.bytes.optional },
+    timeToLive: "30d",
+    changesFor: 24,
+  },
   page: { key: "name", columns: { name: t.text, text: t.text.versions(50), place: t.json<{ lat: number; lon: number }>().optional } },
   counter: { key: "name", columns: { name: t.text, n: t.integer.default(0), big: t.bigint.optional } },
   chat: { key: ["room", "id"], columns: { room: t.text, id: t.integer.auto, text: t.text } },
@@ -24,7 +29,13 @@ async function opened<D extends Schema>(of: D, options: Omit<Partial<SchemaOptio
   return open("demo", { storage: "memory", ...options, schema: of });
 }
 
-const note = (id: number, more: Partial<typeof schema.note.NewRow> = {}): typeof schema.note.NewRow => ({ id, title: `note ${id}`, kind: "city", edited: new Date(id * 1000), ...more });
+const note = (id: number, more: Partial<typeof schema.note.NewRow> = {}): typeof schema.note.NewRow => ({
+  id,
+  title: `note ${id}`,
+  kind: "city",
+  edited: new Date(id * 1000),
+  ...more,
+});
 
 test("D2: rows of a schema come back with their types: texts, integers, doubles, booleans, bytes, dates, JSON and lists", { skip }, async () => {
   const db = await opened(schema);
@@ -63,8 +74,14 @@ test("R1, R2: put replaces, insert refuses what is there, update refuses what is
   assert.equal(await db.note.get(1), undefined);
   assert.equal(await db.counter.increment("views", "n"), 1);
   assert.equal(await db.counter.increment({ name: "views" }, "n", -3), -2);
-  assert.deepEqual((await db.note.getMany([3, 1])), [undefined, undefined]);
-  assert.deepEqual([await db.chat.put({ room: "a", text: "hi" }), await db.chat.insert({ room: "a", text: "ho" })], [{ room: "a", id: 1 }, { room: "a", id: 2 }]);
+  assert.deepEqual(await db.note.getMany([3, 1]), [undefined, undefined]);
+  assert.deepEqual(
+    [await db.chat.put({ room: "a", text: "hi" }), await db.chat.insert({ room: "a", text: "ho" })],
+    [
+      { room: "a", id: 1 },
+      { room: "a", id: 2 },
+    ],
+  );
   assert.deepEqual(await db.chat.get({ room: "a", id: 2 }), { room: "a", id: 2, text: "ho" });
   await db.close();
 });
@@ -88,7 +105,13 @@ test("what does not fit the schema is refused by table and column, and nothing o
     [() => db.reading.range({ at: new Date() } as never).toArray(), /names 'at', but 'station' before it has no single value/],
     [() => db.note.increment(1, "title" as never), /only integers are incremented/],
     [() => db.note.versions(1, "title"), /keeps one version/],
-  ] as const) await assert.rejects(async () => { await call(); }, (error: Error) => wanted.test(error.message) || assert.fail(`${error.message} is not ${wanted}`));
+  ] as const)
+    await assert.rejects(
+      async () => {
+        await call();
+      },
+      (error: Error) => wanted.test(error.message) || assert.fail(`${error.message} is not ${wanted}`),
+    );
   assert.equal(await db.note.count(), 0);
   await db.close();
 });
@@ -104,22 +127,56 @@ test("R3: ranges, stretches and prefixes give what a filter of all rows gives, i
   const order = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
   const sorted = rows.toSorted((x, y) => order(x.a, y.a) || order(x.b, y.b));
   const below = (value: string, end: string | undefined): boolean => end === undefined || order(value, end) < 0;
-  const inside = (value: string, from: string | undefined, to: string | undefined): boolean => (from === undefined || order(value, from) >= 0) && below(value, to);
+  const inside = (value: string, from: string | undefined, to: string | undefined): boolean =>
+    (from === undefined || order(value, from) >= 0) && below(value, to);
   for (const a of letters) {
-    assert.deepEqual(await db.word.range({ a }).toArray(), sorted.filter((row) => row.a === a), a);
+    assert.deepEqual(
+      await db.word.range({ a }).toArray(),
+      sorted.filter((row) => row.a === a),
+      a,
+    );
     assert.deepEqual(await db.word.range({ a }).reverse().toArray(), sorted.filter((row) => row.a === a).toReversed(), a);
-    assert.deepEqual(await db.word.range(prefix(a)).toArray(), sorted.filter((row) => row.a.startsWith(a)), a);
+    assert.deepEqual(
+      await db.word.range(prefix(a)).toArray(),
+      sorted.filter((row) => row.a.startsWith(a)),
+      a,
+    );
     assert.deepEqual(await db.word.range(prefix(a)).reverse().toArray(), sorted.filter((row) => row.a.startsWith(a)).toReversed(), a);
     for (const b of letters) {
-      assert.deepEqual(await db.word.range({ a, b }).reverse().toArray(), sorted.filter((row) => row.a === a && row.b === b));
-      assert.deepEqual(await db.word.range({ a: "ab", b: between(a, b) }).toArray(), sorted.filter((row) => row.a === "ab" && inside(row.b, a, b)), `${a} to ${b}`);
-      assert.deepEqual(await db.word.range({ a: "ab", b: between(a, b) }).reverse().toArray(), sorted.filter((row) => row.a === "ab" && inside(row.b, a, b)).toReversed(), `${b} back to ${a}`);
+      assert.deepEqual(
+        await db.word.range({ a, b }).reverse().toArray(),
+        sorted.filter((row) => row.a === a && row.b === b),
+      );
+      assert.deepEqual(
+        await db.word.range({ a: "ab", b: between(a, b) }).toArray(),
+        sorted.filter((row) => row.a === "ab" && inside(row.b, a, b)),
+        `${a} to ${b}`,
+      );
+      assert.deepEqual(
+        await db.word
+          .range({ a: "ab", b: between(a, b) })
+          .reverse()
+          .toArray(),
+        sorted.filter((row) => row.a === "ab" && inside(row.b, a, b)).toReversed(),
+        `${b} back to ${a}`,
+      );
       assert.deepEqual(await db.word.range(between(a, b)).reverse().toArray(), sorted.filter((row) => inside(row.a, a, b)).toReversed(), `${b} back to ${a}`);
-      assert.deepEqual(await db.word.range({ a, b: prefix(b) }).reverse().toArray(), sorted.filter((row) => row.a === a && row.b.startsWith(b)).toReversed());
+      assert.deepEqual(
+        await db.word
+          .range({ a, b: prefix(b) })
+          .reverse()
+          .toArray(),
+        sorted.filter((row) => row.a === a && row.b.startsWith(b)).toReversed(),
+      );
     }
   }
   const byN = rows.toSorted((x, y) => x.n - y.n || order(x.a, y.a) || order(x.b, y.b));
-  for (const [query, all] of [[db.word.range({}), sorted], [db.word.by.byN, byN], [db.word.by.byN.reverse(), byN.toReversed()], [db.word.range(between("a", "b")).reverse(), sorted.filter((row) => inside(row.a, "a", "b")).toReversed()]] as const) {
+  for (const [query, all] of [
+    [db.word.range({}), sorted],
+    [db.word.by.byN, byN],
+    [db.word.by.byN.reverse(), byN.toReversed()],
+    [db.word.range(between("a", "b")).reverse(), sorted.filter((row) => inside(row.a, "a", "b")).toReversed()],
+  ] as const) {
     assert.deepEqual(await query.toArray(), all);
     const read: unknown[] = [];
     let after: string | null = null;
@@ -133,11 +190,26 @@ test("R3: ranges, stretches and prefixes give what a filter of all rows gives, i
     assert.equal(await query.limit(9).count(), Math.min(9, all.length));
     assert.deepEqual(await query.first(), all[0]);
   }
-  assert.deepEqual(await db.word.by.byN.range({ n: 3 }).toArray(), byN.filter(({ n }) => n === 3));
+  assert.deepEqual(
+    await db.word.by.byN.range({ n: 3 }).toArray(),
+    byN.filter(({ n }) => n === 3),
+  );
   assert.deepEqual(await db.word.by.byN.range(between(3, 5)).reverse().toArray(), byN.filter(({ n }) => n === 3 || n === 4).toReversed());
-  assert.deepEqual(await db.word.by.byN.range({ n: 3, a: prefix("ab") }).toArray(), byN.filter(({ n, a }) => n === 3 && a.startsWith("ab")));
-  assert.deepEqual(await db.word.where({ n: 3 }).toArray(), sorted.filter(({ n }) => n === 3));
-  assert.deepEqual(await db.word.where(({ n, a }) => n.gt(3).and(a.ne("z"))).where({ b: "a" }).toArray(), sorted.filter(({ a, b, n }) => n > 3 && a !== "z" && b === "a"));
+  assert.deepEqual(
+    await db.word.by.byN.range({ n: 3, a: prefix("ab") }).toArray(),
+    byN.filter(({ n, a }) => n === 3 && a.startsWith("ab")),
+  );
+  assert.deepEqual(
+    await db.word.where({ n: 3 }).toArray(),
+    sorted.filter(({ n }) => n === 3),
+  );
+  assert.deepEqual(
+    await db.word
+      .where(({ n, a }) => n.gt(3).and(a.ne("z")))
+      .where({ b: "a" })
+      .toArray(),
+    sorted.filter(({ a, b, n }) => n > 3 && a !== "z" && b === "a"),
+  );
   await assert.rejects(db.word.page({ after: (await db.word.by.byN.page({ limit: 1 })).next }), code("OTSParameterInvalid", /not from a page of 'word'/));
   assert.equal(await db.word.by.byN.range({ n: 3 }).delete(), byN.filter(({ n }) => n === 3).length);
   assert.equal(await db.word.count(), rows.length - byN.filter(({ n }) => n === 3).length);
@@ -151,7 +223,10 @@ test("V1, V2: versions and undo go back in time, and put begins anew", { skip },
     await new Promise((resolve) => setTimeout(resolve, 2));
     await db.page.update("home", { text });
   }
-  assert.deepEqual((await db.page.versions("home", "text")).map(({ value }) => value), ["three", "two", "one"]);
+  assert.deepEqual(
+    (await db.page.versions("home", "text")).map(({ value }) => value),
+    ["three", "two", "one"],
+  );
   assert.equal(await db.page.undo("home", "text"), "two");
   assert.equal((await db.page.get("home"))!.text, "two");
   assert.equal(await db.page.undo("home", "text"), "one");
@@ -167,19 +242,35 @@ test("R7: a transaction stores all writes at its end, none if it throws, and wai
   await db.reading.transaction("SEA", async (rows) => {
     await rows.put({ station: "SEA", at: at(1), celsius: 1 });
     await rows.put({ station: "SEA", at: at(2), celsius: (await rows.get({ station: "SEA", at: at(1) }))!.celsius + 1 });
-    const many = await rows.getMany([{ station: "SEA", at: at(2) }, { station: "SEA", at: at(3) }]);
-    assert.deepEqual(many.map((row) => row?.celsius), [2, undefined]);
+    const many = await rows.getMany([
+      { station: "SEA", at: at(2) },
+      { station: "SEA", at: at(3) },
+    ]);
+    assert.deepEqual(
+      many.map((row) => row?.celsius),
+      [2, undefined],
+    );
   });
-  assert.deepEqual((await db.reading.toArray()).map(({ celsius }) => celsius), [1, 2]);
-  await assert.rejects(db.reading.transaction("SEA", async (rows) => {
-    await rows.delete({ station: "SEA", at: at(1) });
-    throw new Error("no");
-  }), /^Error: no$/);
+  assert.deepEqual(
+    (await db.reading.toArray()).map(({ celsius }) => celsius),
+    [1, 2],
+  );
+  await assert.rejects(
+    db.reading.transaction("SEA", async (rows) => {
+      await rows.delete({ station: "SEA", at: at(1) });
+      throw new Error("no");
+    }),
+    /^Error: no$/,
+  );
   assert.equal(await db.reading.count(), 2);
-  await Promise.all(Array.from({ length: 8 }, () => db.reading.transaction("SEA", async (rows) => {
-    const { celsius } = (await rows.get({ station: "SEA", at: at(1) }))!;
-    await rows.update({ station: "SEA", at: at(1) }, { celsius: celsius + 1 });
-  })));
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      db.reading.transaction("SEA", async (rows) => {
+        const { celsius } = (await rows.get({ station: "SEA", at: at(1) }))!;
+        await rows.update({ station: "SEA", at: at(1) }, { celsius: celsius + 1 });
+      }),
+    ),
+  );
   assert.equal((await db.reading.get({ station: "SEA", at: at(1) }))!.celsius, 9);
   await db.close();
 });
@@ -192,9 +283,14 @@ test("ST2: changes of a table have its types, and go on behind a token", { skip 
   await db.reading.delete(key);
   const seen = [];
   for await (const change of db.reading.changes({ once: true })) seen.push(change);
-  assert.deepEqual(seen.map(({ type, key: of, columns }) => [type, of, columns]), [
-    ["PUT", key, { celsius: 1, wet: true }], ["UPDATE", key, { celsius: 2, wet: null }], ["DELETE", key, {}],
-  ]);
+  assert.deepEqual(
+    seen.map(({ type, key: of, columns }) => [type, of, columns]),
+    [
+      ["PUT", key, { celsius: 1, wet: true }],
+      ["UPDATE", key, { celsius: 2, wet: null }],
+      ["DELETE", key, {}],
+    ],
+  );
   const rest = [];
   for await (const { type } of db.reading.changes({ after: seen[1].token, once: true })) rest.push(type);
   assert.deepEqual(rest, ["DELETE"]);
@@ -221,7 +317,10 @@ test("live queries of tables, rows and indexes follow each commit, and rows that
   }
   assert.deepEqual(seen, [[1], [2, 1], [1, 2]]);
   for await (const { rows } of db.note.watch(2)) {
-    assert.deepEqual(rows.map(({ title }) => title), ["note 2"]);
+    assert.deepEqual(
+      rows.map(({ title }) => title),
+      ["note 2"],
+    );
     break;
   }
   await db.close();
@@ -230,10 +329,14 @@ test("live queries of tables, rows and indexes follow each commit, and rows that
 test("imports make rows of records by map, and refuse or skip what does not fit", { skip }, async () => {
   const db = await opened(schema);
   const file = new Blob(["city id;name;when\n1;Rome;2026-01-01\n2;Oslo;2026-01-02\n3;;2026-01-03\nx;Bad;2026-01-03\n"], { type: "text/csv" });
-  const map = ({ "city id": id, name, when }: Readonly<Record<string, unknown>>) => (name === "" ? undefined : { id: Number(id), title: String(name), kind: "city" as const, edited: new Date(String(when)) });
+  const map = ({ "city id": id, name, when }: Readonly<Record<string, unknown>>) =>
+    name === "" ? undefined : { id: Number(id), title: String(name), kind: "city" as const, edited: new Date(String(when)) };
   const { rows, skipped, failures } = await db.note.import(file, { map, onError: "skip" });
-  assert.deepEqual([rows, skipped, failures.map(({ row, error }) => [row, error.message])], [2, 1, [[4, "Row 4: The column 'id' of 'note' is NaN; it must be an integer up to 2^53 - 1."]]]);
-  assert.deepEqual((await db.note.by.byTitle.range(prefix("Os")).toArray()), [{ id: 2, title: "Oslo", kind: "city" }]);
+  assert.deepEqual(
+    [rows, skipped, failures.map(({ row, error }) => [row, error.message])],
+    [2, 1, [[4, "Row 4: The column 'id' of 'note' is NaN; it must be an integer up to 2^53 - 1."]]],
+  );
+  assert.deepEqual(await db.note.by.byTitle.range(prefix("Os")).toArray(), [{ id: 2, title: "Oslo", kind: "city" }]);
   await assert.rejects(db.note.import(file, { map }), /Row 4: .*'id' of 'note' is NaN/);
   await db.close();
 });
@@ -252,7 +355,10 @@ test("an export of a database is imported into another one: the same rows of eve
   const { rows, tables } = await to.import(await db.export());
   assert.deepEqual([rows, tables], [55, []]);
   assert.deepEqual([await to.note.count(), (await to.note.get(1))!.title, (await to.note.get(99))!.title], [51, "note 1", "note 99"]);
-  assert.deepEqual([await to.note.get(7), await to.reading.get({ station: "SEA", at: reading.at }), await to.counter.get("views")], [await db.note.get(7), reading, await db.counter.get("views")]);
+  assert.deepEqual(
+    [await to.note.get(7), await to.reading.get({ station: "SEA", at: reading.at }), await to.counter.get("views")],
+    [await db.note.get(7), reading, await db.counter.get("views")],
+  );
   assert.deepEqual(await to.page.versions("home", "text"), await db.page.versions("home", "text"));
   assert.equal(await to.page.undo("home", "text"), "first");
   const { id } = await to.chat.insert({ room: "lobby", text: "c" });

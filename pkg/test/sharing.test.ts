@@ -15,7 +15,10 @@ import { turn } from "./support/turn.js";
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const code =
+  (wanted: string, message: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
 /** A page whose workers these are, one after another. */
 function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {
@@ -51,7 +54,10 @@ test("mount, unmount and mount: an opening that one caller gives up goes on for 
   const control = new AbortController();
   const given = open("demo", { signal: control.signal });
   control.abort(new Error("unmounted"));
-  given.then((db) => db.close(), () => {});
+  given.then(
+    (db) => db.close(),
+    () => {},
+  );
   const db = await open();
   await assert.rejects(given, /unmounted/);
   await db.listTable();
@@ -70,7 +76,10 @@ test("open, close, open without waiting: each opening succeeds", async () => {
   await second.close();
   const third = await open();
   await third.close();
-  assert.deepEqual(workers.map(({ terminated }) => terminated), [true, true]);
+  assert.deepEqual(
+    workers.map(({ terminated }) => terminated),
+    [true, true],
+  );
 });
 
 /** What the health listeners of handles hear. */
@@ -102,8 +111,21 @@ test("an engine that dies is replaced by a fresh one: handles go on, calls that 
   handles[1].getRange({ tableName: "t" }).catch(() => {});
   await Promise.all(later);
   assert.ok(workers[0].terminated && !workers[1].terminated);
-  assert.deepEqual([started(), handles.map(({ closed }) => closed), heard], [2, [false, false], [["true OTSInternalServerError", "true undefined"], ["true OTSInternalServerError", "true undefined"]]]);
-  assert.ok(kinds.some(([, kind]) => kind === "frame"), "the read was asked");
+  assert.deepEqual(
+    [started(), handles.map(({ closed }) => closed), heard],
+    [
+      2,
+      [false, false],
+      [
+        ["true OTSInternalServerError", "true undefined"],
+        ["true OTSInternalServerError", "true undefined"],
+      ],
+    ],
+  );
+  assert.ok(
+    kinds.some(([, kind]) => kind === "frame"),
+    "the read was asked",
+  );
   for (const db of handles) await db.close().catch(() => {});
 });
 
@@ -117,7 +139,10 @@ test("engines that die one after another fail all handles, and the next opening 
     die(worker);
     await handles[0].listTable().catch(() => {});
   }
-  assert.deepEqual(heard.map((one) => one.at(-1)), ["false OTSInternalServerError", "false OTSInternalServerError"]);
+  assert.deepEqual(
+    heard.map((one) => one.at(-1)),
+    ["false OTSInternalServerError", "false OTSInternalServerError"],
+  );
   const again = await open();
   for (const db of handles) await assert.rejects(db.listTable(), code("OTSInternalServerError", /unreachable/));
   await again.listTable();
@@ -165,14 +190,28 @@ test("options of the engine: left out or equal, they join; others are refused, w
   const { open } = page(servingWorker([], figures));
   const given: OpenOptions = { durability: "strict", cacheBytes: 1000, clock: { now: 5 }, quotas: { tables: 9, instances: 3 }, partitions: { splitBytes: 7 } };
   const one = await open("demo", given);
-  const same: OpenOptions[] = [{}, { ...given }, { worker: true, memtableBytes: 2000, kind: "capacity", limits: "document", salvage: false, quotas: { instances: 99 } }, { integers: "bigint", retry: false, create: false }];
+  const same: OpenOptions[] = [
+    {},
+    { ...given },
+    { worker: true, memtableBytes: 2000, kind: "capacity", limits: "document", salvage: false, quotas: { instances: 99 } },
+    { integers: "bigint", retry: false, create: false },
+  ];
   for (const options of same) await (await open("demo", options)).close();
   const wrong: [OpenOptions, RegExp][] = [
-    [{ durability: "relaxed" }, /'durability' is 'relaxed', but the instance 'demo' is open already, with 'strict'\.$/], [{ cacheBytes: 1001 }, /'cacheBytes' is 1001, .* with 1000\./],
-    [{ memtableBytes: 1 }, /'memtableBytes' is 1, .* with 2000\./], [{ reserveBytes: 0 }, /'reserveBytes' is 0, .* with 3000\./], [{ kind: "high-performance" }, /'kind' is 'high-performance', .* with 'capacity'/],
-    [{ clock: { now: 6 } }, /'clock\.now' is 6, .* with 5\./], [{ clock: () => 5, worker: false }, /'(worker|clock)' is (false|a function), /], [{ quotas: { tables: 10 } }, /'quotas\.tables' is 10, .* with 9/],
-    [{ throttle: { unitsPerSecond: 4 } }, /'throttle\.unitsPerSecond' is 4, .* with the default/], [{ partitions: { splitBytes: 8 } }, /'partitions\.splitBytes' is 8, .* with 7/],
-    [{ prices: { reserved: { read: 1 } } }, /'prices\.reserved\.read' is 1, .* with the default/], [{ salvage: true }, /'salvage' is true, .* with false/], [{ worker: false }, /'worker' is false, .* with true/], [{ limits: "sdk" }, /'limits' is 'sdk', .* with 'document'/],
+    [{ durability: "relaxed" }, /'durability' is 'relaxed', but the instance 'demo' is open already, with 'strict'\.$/],
+    [{ cacheBytes: 1001 }, /'cacheBytes' is 1001, .* with 1000\./],
+    [{ memtableBytes: 1 }, /'memtableBytes' is 1, .* with 2000\./],
+    [{ reserveBytes: 0 }, /'reserveBytes' is 0, .* with 3000\./],
+    [{ kind: "high-performance" }, /'kind' is 'high-performance', .* with 'capacity'/],
+    [{ clock: { now: 6 } }, /'clock\.now' is 6, .* with 5\./],
+    [{ clock: () => 5, worker: false }, /'(worker|clock)' is (false|a function), /],
+    [{ quotas: { tables: 10 } }, /'quotas\.tables' is 10, .* with 9/],
+    [{ throttle: { unitsPerSecond: 4 } }, /'throttle\.unitsPerSecond' is 4, .* with the default/],
+    [{ partitions: { splitBytes: 8 } }, /'partitions\.splitBytes' is 8, .* with 7/],
+    [{ prices: { reserved: { read: 1 } } }, /'prices\.reserved\.read' is 1, .* with the default/],
+    [{ salvage: true }, /'salvage' is true, .* with false/],
+    [{ worker: false }, /'worker' is false, .* with true/],
+    [{ limits: "sdk" }, /'limits' is 'sdk', .* with 'document'/],
   ];
   for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
   await one.listTable();
@@ -180,7 +219,9 @@ test("options of the engine: left out or equal, they join; others are refused, w
 });
 
 test("an opening that must not create fails alone: another one that waits for it creates", async () => {
-  const missing = new FakeWorker((message, reply) => reply({ kind: "error", id: message.id ?? OPENING, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no demo" } }));
+  const missing = new FakeWorker((message, reply) =>
+    reply({ kind: "error", id: message.id ?? OPENING, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no demo" } }),
+  );
   const { open, started } = page(missing, servingWorker());
   const must = open("demo", { create: false });
   const may = open();
@@ -190,7 +231,9 @@ test("an opening that must not create fails alone: another one that waits for it
 });
 
 test("when an opening fails, all who wait for it hear why", async () => {
-  const wrong = new FakeWorker((_, reply) => reply({ kind: "error", id: OPENING, error: { code: "Corrupt", status: 500, retryable: false, message: "damaged" } }));
+  const wrong = new FakeWorker((_, reply) =>
+    reply({ kind: "error", id: OPENING, error: { code: "Corrupt", status: 500, retryable: false, message: "damaged" } }),
+  );
   const { open, started } = page(wrong);
   for (const outcome of await Promise.allSettled([open(), open()])) assert.ok(outcome.status === "rejected" && code("Corrupt", /damaged/)(outcome.reason));
   assert.deepEqual([started(), wrong.terminated], [1, true]);

@@ -43,7 +43,10 @@ const isRangeError = (error: unknown): boolean => error instanceof RangeError ||
 
 const CALLS: [string, (db: Database, level: number) => unknown][] = [
   ["putRow", (db, level) => db.putRow({ tableName: "t", primaryKey: { id: 10_000 + level }, attributes: { text: "München", n: level } })],
-  ["putRow with much in it", (db, level) => db.putRow({ tableName: "t", primaryKey: { id: 10_000 + level }, attributes: { text: "日本".repeat(3000), more: "é".repeat(100) } })],
+  [
+    "putRow with much in it",
+    (db, level) => db.putRow({ tableName: "t", primaryKey: { id: 10_000 + level }, attributes: { text: "日本".repeat(3000), more: "é".repeat(100) } }),
+  ],
   ["updateRow", (db, level) => db.updateRow({ tableName: "t", primaryKey: { id: 10_000 + level }, put: { text: "München" }, increment: { n: 1 } })],
   ["getRow", (db) => db.getRow({ tableName: "t", primaryKey: { id: 1 } })],
   ["getRange", (db) => db.getRange({ tableName: "t", limit: 3 })],
@@ -52,7 +55,10 @@ const CALLS: [string, (db: Database, level: number) => unknown][] = [
   ["describeTable", (db) => db.describeTable("t")],
   ["metrics", (db) => db.metrics()],
   // Not on every level: no more than 1000 may be open.
-  ["startLocalTransaction", async (db, level) => level % 8 === 0 && (await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 20_000 + level } })).abort()],
+  [
+    "startLocalTransaction",
+    async (db, level) => level % 8 === 0 && (await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 20_000 + level } })).abort(),
+  ],
   ["scan", async (db) => db.scan({ tableName: "t" }).next()],
 ];
 
@@ -70,7 +76,10 @@ for (const [name, call] of CALLS) {
     const settled = await Promise.allSettled(returned);
     for (const result of settled) if (result.status === "rejected") assert.ok(isRangeError(result.reason), String((result.reason as Error).stack));
     // Some were too deep, and some were not.
-    assert.ok(settled.some(({ status }) => status === "fulfilled"), "a call succeeded");
+    assert.ok(
+      settled.some(({ status }) => status === "fulfilled"),
+      "a call succeeded",
+    );
     assert.ok(thrown.length > 0 || settled.some(({ status }) => status === "rejected"), "a call was too deep");
     for (let id = 0; id < 1000; id += 37) assert.equal((await db.getRow({ tableName: "t", primaryKey: { id } })).row?.get("text"), `é${id}`);
     assert.deepEqual([db.closed, events], [false, []]);

@@ -11,7 +11,8 @@ test("storage tells the stored data, and null for what the host does not tell", 
   const db = await open();
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
   const before = await db.storage();
-  for (let id = 0; id < 500; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: Array.from({ length: 8 }, () => crypto.randomUUID()).join("") } });
+  for (let id = 0; id < 500; id++)
+    await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: Array.from({ length: 8 }, () => crypto.randomUUID()).join("") } });
   const logged = await db.storage();
   assert.ok(logged.live > before.live + 50_000, `${before.live} -> ${logged.live}`);
   await db.flush();
@@ -29,7 +30,10 @@ test("persist waits for the user, but not longer than its signal says", { skip }
   const db = await open();
   try {
     let answer = (_: boolean): void => {};
-    Object.defineProperty(globalThis, "navigator", { value: { storage: { persist: () => new Promise<boolean>((resolve) => (answer = resolve)) } }, configurable: true });
+    Object.defineProperty(globalThis, "navigator", {
+      value: { storage: { persist: () => new Promise<boolean>((resolve) => (answer = resolve)) } },
+      configurable: true,
+    });
     const control = new AbortController();
     const given = assert.rejects(db.persist({ signal: control.signal }), /changed my mind/);
     const waits = db.persist();

@@ -29,7 +29,9 @@ async function cut(db: Database, begin: (round: number) => Promise<void> = async
   const pad = (id: number): string => Array.from({ length: 60 }, (_, i) => ((id * 7919 + i * 104_729) % 1_000_003).toString(36)).join("");
   for (let round = 0; round < rounds; round++) {
     await begin(round);
-    await db.batchWriteRow(Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })));
+    await db.batchWriteRow(
+      Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })),
+    );
     await db.flush();
     await db.compact();
   }
@@ -47,16 +49,43 @@ test("ST1: each change is a record: its kind, key, cells with versions, and the 
   assert.deepEqual((await db.describeTable("t")).stream, stream);
   assert.equal(stream.expirationHours, 48);
   const { shards, status, nextShardId } = await db.describeStream({ streamId: stream.streamId });
-  assert.deepEqual([shards, status, nextShardId], [[{ shardId: "1", parentId: null, parentSiblingId: null, lowerBound: null, upperBound: null, closed: false }], "ACTIVE", null]);
+  assert.deepEqual(
+    [shards, status, nextShardId],
+    [[{ shardId: "1", parentId: null, parentSiblingId: null, lowerBound: null, upperBound: null, closed: false }], "ACTIVE", null],
+  );
   const shardIterator = await db.getShardIterator({ streamId: stream.streamId, shardId: "1" });
   const first = await db.getStreamRecord({ shardIterator, limit: 1 });
   assert.deepEqual([first.records.length, first.mayMoreRecord, first.consumed], [1, true, { read: 1, write: 0 }]);
   const { records, nextShardIterator, mayMoreRecord } = await db.getStreamRecord({ shardIterator });
   assert.equal(mayMoreRecord, false);
-  const plain = records.map(({ type, primaryKey, cells, original }) => ({ type, primaryKey, original, cells: cells.map((cell) => [cell.op, cell.name, "value" in cell ? cell.value : undefined]) }));
+  const plain = records.map(({ type, primaryKey, cells, original }) => ({
+    type,
+    primaryKey,
+    original,
+    cells: cells.map((cell) => [cell.op, cell.name, "value" in cell ? cell.value : undefined]),
+  }));
   assert.deepEqual(plain, [
-    { type: "PUT", primaryKey: { id: 1 }, original: {}, cells: [["PUT", "bytes", new Uint8Array([1, 2])], ["PUT", "half", 0.5], ["PUT", "v", "é"], ["PUT", "yes", true]] },
-    { type: "UPDATE", primaryKey: { id: 1 }, original: { v: "é" }, cells: [["PUT", "n", 5], ["PUT", "v", 2 ** 53 - 1], ["DELETE_ALL", "yes", undefined]] },
+    {
+      type: "PUT",
+      primaryKey: { id: 1 },
+      original: {},
+      cells: [
+        ["PUT", "bytes", new Uint8Array([1, 2])],
+        ["PUT", "half", 0.5],
+        ["PUT", "v", "é"],
+        ["PUT", "yes", true],
+      ],
+    },
+    {
+      type: "UPDATE",
+      primaryKey: { id: 1 },
+      original: { v: "é" },
+      cells: [
+        ["PUT", "n", 5],
+        ["PUT", "v", 2 ** 53 - 1],
+        ["DELETE_ALL", "yes", undefined],
+      ],
+    },
     { type: "DELETE", primaryKey: { id: 1 }, original: { v: 2 ** 53 - 1 }, cells: [] },
   ]);
   assert.ok(records.every(({ timestamp }) => timestamp === 1_700_000_000_000));
@@ -78,8 +107,12 @@ test("ST1: wrong streams, shards, iterators and places are refused by their code
   await assert.rejects(db.getShardIterator({ streamId, shardId: "x" }), code("OTSParameterInvalid", /shard/));
   await assert.rejects(db.getShardIterator({ streamId, shardId: "1", timestamp: 1, latest: true }), code("OTSParameterInvalid"));
   await assert.rejects(db.getStreamRecord({ shardIterator: "00" }), code("OTSParameterInvalid", /iterator/));
-  await assert.rejects(db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true } as never }), code("OTSParameterInvalid", /\[1, 168\]/));
-  for (const from of ["then", "{}", "[1]", 1.5, null]) await assert.rejects(taken(db.changes({ tableName: "t", from } as never)), code("OTSParameterInvalid", /from/));
+  await assert.rejects(
+    db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true } as never }),
+    code("OTSParameterInvalid", /\[1, 168\]/),
+  );
+  for (const from of ["then", "{}", "[1]", 1.5, null])
+    await assert.rejects(taken(db.changes({ tableName: "t", from } as never)), code("OTSParameterInvalid", /from/));
   await assert.rejects(taken(db.changes({ tableName: "none" })), code("OTSObjectNotExist", /no stream/));
   const [{ token }] = await (async () => {
     await db.putRow(put(1));
@@ -96,7 +129,10 @@ test("ST3: changes go on behind each token, and none comes twice", { skip }, asy
   const db = await streamed();
   for (let id = 0; id < 30; id++) await db.putRow(put(id));
   const all = await taken(db.changes({ tableName: "t", once: true }));
-  assert.deepEqual(ids(all), Array.from({ length: 30 }, (_, id) => id));
+  assert.deepEqual(
+    ids(all),
+    Array.from({ length: 30 }, (_, id) => id),
+  );
   for (const at of [0, 1, 17, 29]) {
     const rest = await taken(db.changes({ tableName: "t", from: all[at].token, once: true }));
     assert.deepEqual(ids(rest), ids(all).slice(at + 1), `behind ${at}`);
@@ -130,7 +166,8 @@ test("ST3: a token that was changed is refused", { skip }, async () => {
   for (let id = 0; id < 3; id++) await db.putRow(put(id));
   const [{ token }] = await taken(db.changes({ tableName: "t", once: true }));
   const [stream, places] = JSON.parse(token) as [string, Record<string, [string, number]>];
-  const forged = (take: number): string => JSON.stringify([stream, Object.fromEntries(Object.entries(places).map(([shard, [iterator]]) => [shard, [iterator, take]]))]);
+  const forged = (take: number): string =>
+    JSON.stringify([stream, Object.fromEntries(Object.entries(places).map(([shard, [iterator]]) => [shard, [iterator, take]]))]);
   assert.deepEqual(ids(await taken(db.changes({ tableName: "t", from: forged(2), once: true }))), [2]);
   await assert.rejects(taken(db.changes({ tableName: "t", from: forged(4), once: true })), code("OTSParameterInvalid", /from/));
   await db.close();
@@ -152,7 +189,9 @@ test("ST2: changes follow cuts of partitions, the changes of each row in order, 
     }
   };
   for (let round = 0; round < 6; round++) {
-    await db.batchWriteRow(Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })));
+    await db.batchWriteRow(
+      Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })),
+    );
     await db.flush();
     await db.compact();
     if (round % 2 === 1) await note();
@@ -182,7 +221,13 @@ test("ST2: changes come when they are stored, of every way to write, until the r
   };
   await db.putRow(put(1));
   await until(1);
-  await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 2 } } }, { tableName: "t", put: { primaryKey: { id: 3 } } }], { atomic: false });
+  await db.batchWriteRow(
+    [
+      { tableName: "t", put: { primaryKey: { id: 2 } } },
+      { tableName: "t", put: { primaryKey: { id: 3 } } },
+    ],
+    { atomic: false },
+  );
   await until(3);
   const transaction = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 4 } } as never);
   await transaction.putRow(put(4));
@@ -214,7 +259,10 @@ test("ST2: calls of one reader that come together get one change each, in order"
   for (let id = 0; id < 6; id++) await db.putRow(put(id));
   const reader = db.changes({ tableName: "t", once: true });
   const results = await Promise.all(Array.from({ length: 7 }, () => reader.next()));
-  assert.deepEqual(results.map(({ done, value }) => (done ? "end" : (value as Change).primaryKey.id)), [0, 1, 2, 3, 4, 5, "end"]);
+  assert.deepEqual(
+    results.map(({ done, value }) => (done ? "end" : (value as Change).primaryKey.id)),
+    [0, 1, 2, 3, 4, 5, "end"],
+  );
   await db.close();
 });
 
@@ -269,8 +317,19 @@ test("ST3: a token is the place behind its change, whenever it is taken", { skip
 
 test("ST2: wrong arguments of changes are refused by their names", { skip }, async () => {
   const db = await streamed();
-  for (const [wrong, name] of [[{ once: "yes" }, "once"], [{ once: null }, "once"], [{ from: {} }, "from"], [{ from: NaN }, "from"], [{ from: "" }, "from"], [{ from: "[]" }, "from"], [{ from: '["x"]' }, "from"],
-    [{ from: '["x",{"1":["a",-1]}]' }, "from"], [{ from: '["x",{"1":[1,1]}]' }, "from"], [{ signal: 1 }, "signal"], [{ frm: "oldest" }, "frm"]] as const) {
+  for (const [wrong, name] of [
+    [{ once: "yes" }, "once"],
+    [{ once: null }, "once"],
+    [{ from: {} }, "from"],
+    [{ from: NaN }, "from"],
+    [{ from: "" }, "from"],
+    [{ from: "[]" }, "from"],
+    [{ from: '["x"]' }, "from"],
+    [{ from: '["x",{"1":["a",-1]}]' }, "from"],
+    [{ from: '["x",{"1":[1,1]}]' }, "from"],
+    [{ signal: 1 }, "signal"],
+    [{ frm: "oldest" }, "frm"],
+  ] as const) {
     await assert.rejects(db.changes({ tableName: "t", ...wrong } as never).next(), code("OTSParameterInvalid", new RegExp(`'${name}'`)), JSON.stringify(wrong));
   }
   await db.close();
@@ -292,7 +351,10 @@ test("ST3: whoever begins at a time, and stops for too long before the next shar
   await cut(db, undefined, 2);
   for (const id of [0, 99]) await db.putRow(put(id));
   const [{ streamId }] = await db.listStream();
-  assert.deepEqual((await db.describeStream({ streamId })).shards.map(({ parentId }) => parentId), [null, "1", "1"]);
+  assert.deepEqual(
+    (await db.describeStream({ streamId })).shards.map(({ parentId }) => parentId),
+    [null, "1", "1"],
+  );
   const changes = db.changes({ tableName: "t", from: start });
   for (;;) {
     const { token } = (await changes.next()).value as Change;

@@ -38,7 +38,11 @@ function follow(instance: string, leader: number, client = 10): { message: ToHub
   (port1 as unknown as { on(event: "close", run: () => void): void }).on("close", () => (isClosed = true));
   port1.start();
   undo.push(() => port1.close());
-  return { message: { follow: lockName(instance), leader, seek: { tabstore: 0, kind: "seek", client, number: 1, life: client, hub: true }, port: port2 }, port: port2, closed: () => isClosed };
+  return {
+    message: { follow: lockName(instance), leader, seek: { tabstore: 0, kind: "seek", client, number: 1, life: client, hub: true }, port: port2 },
+    port: port2,
+    closed: () => isClosed,
+  };
 }
 
 test("a follower's port goes to its leader, also if it comes first, and never to another one", async () => {
@@ -52,7 +56,10 @@ test("a follower's port goes to its leader, also if it comes first, and never to
   const second = follow("demo", 2, 11);
   tab.tell(second.message, [second.port]);
   await turn(20);
-  assert.deepEqual(two.got.map((message) => "seek" in message && message.seek.client), [10, 11]);
+  assert.deepEqual(
+    two.got.map((message) => "seek" in message && message.seek.client),
+    [10, 11],
+  );
   assert.deepEqual([one.got.length, first.closed(), second.closed()], [0, false, false]);
 });
 
@@ -86,7 +93,10 @@ test("leaders that have gone are forgotten when another one comes", async () => 
   await gone.release();
   await lead("newest", 3);
   const asks = connect();
-  for (const [instance, leader] of [["gone", 1], ["lives", 2]] as const) {
+  for (const [instance, leader] of [
+    ["gone", 1],
+    ["lives", 2],
+  ] as const) {
     const { message, port } = follow(instance, leader);
     asks.tell(message, [port]);
   }

@@ -12,8 +12,21 @@ import { Bytes } from "./support/bytes.js";
 /** The sizes that a frame's buffer has while it grows: it begins with 1 KB and doubles, up to 1 MB here. */
 const SIZES = Array.from({ length: 11 }, (_, doubled) => 1024 << doubled);
 /** The first and the last code points of each length in UTF-8, and of each plane beyond the first. */
-const EDGES = [0x00, 0x61, 0x7f, 0x80, 0xe9, 0x7ff, 0x800, 0x65e5, 0xd7ff, 0xe000, 0xfeff, 0xffff,
-  ...Array.from({ length: 16 }, (_, plane) => [(plane + 1) * 0x10000, (plane + 1) * 0x10000 + 0xffff]).flat()];
+const EDGES = [
+  0x00,
+  0x61,
+  0x7f,
+  0x80,
+  0xe9,
+  0x7ff,
+  0x800,
+  0x65e5,
+  0xd7ff,
+  0xe000,
+  0xfeff,
+  0xffff,
+  ...Array.from({ length: 16 }, (_, plane) => [(plane + 1) * 0x10000, (plane + 1) * 0x10000 + 0xffff]).flat(),
+];
 const FILLER = new Uint8Array(SIZES.at(-1)!).fill(0x2e);
 const encoder = new TextEncoder();
 
@@ -71,10 +84,29 @@ test("D2: texts of 1 to 4 characters of all lengths in UTF-8 are written as they
 });
 
 test("D2: short and long texts are written as they are around the end of every size of the buffer", () => {
-  const texts = ["é", "°C", "日本", "😀", "é😀", "日本語文", "x".repeat(127) + "é", "é".repeat(63), "é".repeat(64), "日".repeat(200), "日".repeat(201), "😀".repeat(100), "a".repeat(200), "a".repeat(199) + "é", "é".repeat(5000), "日".repeat(5462)];
+  const texts = [
+    "é",
+    "°C",
+    "日本",
+    "😀",
+    "é😀",
+    "日本語文",
+    "x".repeat(127) + "é",
+    "é".repeat(63),
+    "é".repeat(64),
+    "日".repeat(200),
+    "日".repeat(201),
+    "😀".repeat(100),
+    "a".repeat(200),
+    "a".repeat(199) + "é",
+    "é".repeat(5000),
+    "日".repeat(5462),
+  ];
   for (const text of texts) {
     const utf8 = encoder.encode(text);
-    for (const size of SIZES) for (const free of [...Array(24).keys(), utf8.length - 1, utf8.length, utf8.length + 1, utf8.length + 2, utf8.length + 3, text.length * 3 + 2]) check(text, size, Math.min(free, size - 6), utf8);
+    for (const size of SIZES)
+      for (const free of [...Array(24).keys(), utf8.length - 1, utf8.length, utf8.length + 1, utf8.length + 2, utf8.length + 3, text.length * 3 + 2])
+        check(text, size, Math.min(free, size - 6), utf8);
   }
 });
 
@@ -88,15 +120,25 @@ test("D2: what stands behind a text that made the buffer grow is not touched, no
     const read = values.map(() => {
       const tag = reader.u8();
       switch (tag) {
-        case TAG.INTEGER: return BigInt(reader.sv());
-        case TAG.DOUBLE: return reader.f64();
-        case TAG.TRUE: return true;
-        case TAG.STRING: return reader.str();
-        case TAG.BINARY: return reader.binary();
-        default: throw new Error(`tag ${tag}`);
+        case TAG.INTEGER:
+          return BigInt(reader.sv());
+        case TAG.DOUBLE:
+          return reader.f64();
+        case TAG.TRUE:
+          return true;
+        case TAG.STRING:
+          return reader.str();
+        case TAG.BINARY:
+          return reader.binary();
+        default:
+          throw new Error(`tag ${tag}`);
       }
     });
-    assert.deepEqual(read, values.map((value) => (value === -5 ? -5n : value)), `${free} bytes free`);
+    assert.deepEqual(
+      read,
+      values.map((value) => (value === -5 ? -5n : value)),
+      `${free} bytes free`,
+    );
   }
 });
 
@@ -107,7 +149,10 @@ test("D2: names of any script survive in the dictionary, wherever the buffer end
     for (const name of names) writer.name(name);
     const frame = writer.finish();
     const reader = new Reader(frame, new DataView(frame.buffer, frame.byteOffset).getUint32(1, true));
-    assert.deepEqual(Array.from({ length: reader.uv() }, () => reader.str()), names);
+    assert.deepEqual(
+      Array.from({ length: reader.uv() }, () => reader.str()),
+      names,
+    );
   }
 });
 

@@ -7,12 +7,29 @@ import type { Database } from "../src/index.js";
 import { type SearchOptions, type TimelineMetaSchema, type TimelineMetaStore, timelines } from "../src/timeline/index.js";
 import { code, open, random, skip } from "./support/package.js";
 
-interface Meta { readonly owner?: string; readonly topic?: string; readonly size?: number; readonly members?: readonly string[] }
+interface Meta {
+  readonly owner?: string;
+  readonly topic?: string;
+  readonly size?: number;
+  readonly members?: readonly string[];
+}
 
 const SCHEMA: TimelineMetaSchema = {
-  tableName: "meta", identifier: [{ name: "kind", type: "STRING" }, { name: "id", type: "INTEGER" }], lists: ["members"],
-  definedColumns: [{ name: "owner", type: "STRING" }, { name: "size", type: "INTEGER" }, { name: "topic", type: "STRING" }],
-  indexes: [{ indexName: "by_owner", primaryKey: ["owner", "size"] }, { indexName: "by_topic", primaryKey: ["topic"] }],
+  tableName: "meta",
+  identifier: [
+    { name: "kind", type: "STRING" },
+    { name: "id", type: "INTEGER" },
+  ],
+  lists: ["members"],
+  definedColumns: [
+    { name: "owner", type: "STRING" },
+    { name: "size", type: "INTEGER" },
+    { name: "topic", type: "STRING" },
+  ],
+  indexes: [
+    { indexName: "by_owner", primaryKey: ["owner", "size"] },
+    { indexName: "by_topic", primaryKey: ["topic"] },
+  ],
 };
 
 async function metas(db: Database, schema: TimelineMetaSchema = SCHEMA): Promise<TimelineMetaStore<Meta>> {
@@ -51,9 +68,14 @@ test("L1: a meta has any fields; insert replaces it, update keeps the other fiel
 test("L1: metas are found by the first fields of an index, by a range of the next one, and in both directions", { skip }, async () => {
   const db = await open();
   const store = await metas(db);
-  for (let id = 0; id < 250; id++) await store.insert({ kind: id % 2 === 0 ? "room" : "feed", id }, { owner: id < 240 ? `owner ${id % 3}` : "few", size: id, topic: "all" });
+  for (let id = 0; id < 250; id++)
+    await store.insert({ kind: id % 2 === 0 ? "room" : "feed", id }, { owner: id < 240 ? `owner ${id % 3}` : "few", size: id, topic: "all" });
   await store.insert({ kind: "room", id: 999 }, { owner: "few" });
-  assert.deepEqual(await found(store, { where: { owner: "few" } }), [240, 241, 242, 243, 244, 245, 246, 247, 248, 249], "one without a size is not in the index");
+  assert.deepEqual(
+    await found(store, { where: { owner: "few" } }),
+    [240, 241, 242, 243, 244, 245, 246, 247, 248, 249],
+    "one without a size is not in the index",
+  );
   assert.deepEqual(await found(store, { where: { owner: "few", size: { from: 243, to: 246 } } }), [243, 244, 245]);
   assert.deepEqual(await found(store, { where: { size: { from: 246 }, owner: "few" }, direction: "BACKWARD" }), [249, 248, 247, 246]);
   assert.deepEqual(await found(store, { where: { size: { to: 243 }, owner: "few" }, direction: "BACKWARD" }), [242, 241, 240]);
@@ -113,14 +135,25 @@ test("L1: prepareTables adds columns and indexes that an older table lacks, and 
     assert.match(error.hint ?? "", /expected owner, found owner, size/);
     return code("OTSObjectAlreadyExist", /by_owner/)(error);
   });
-  await assert.rejects(metas(db, { ...SCHEMA, definedColumns: definedColumns!.map((column) => ({ ...column, type: "STRING" })) }), (error: Error & { hint?: string }) => {
-    assert.match(error.hint ?? "", /'size': expected STRING, found INTEGER/);
-    return code("OTSObjectAlreadyExist", /'size' of 'meta'/)(error);
-  });
+  await assert.rejects(
+    metas(db, { ...SCHEMA, definedColumns: definedColumns!.map((column) => ({ ...column, type: "STRING" })) }),
+    (error: Error & { hint?: string }) => {
+      assert.match(error.hint ?? "", /'size': expected STRING, found INTEGER/);
+      return code("OTSObjectAlreadyExist", /'size' of 'meta'/)(error);
+    },
+  );
   await assert.rejects(metas(db, { ...plain, identifier: [{ name: "kind", type: "STRING" }] }), code("OTSObjectAlreadyExist", /primary key/));
   await assert.rejects(metas(db, { ...plain, tableName: "by_owner" }), code("OTSObjectAlreadyExist", /another use/));
-  await assert.rejects(metas(db, { ...SCHEMA, indexes: [...indexes!, { indexName: "by_nothing", primaryKey: ["nothing"] }] }), code("OTSParameterInvalid", /nothing/));
-  await metas(db, { ...SCHEMA, tableName: "full", indexes: [], definedColumns: Array.from({ length: 31 }, (_, n) => ({ name: `c${n}`, type: "STRING" as const })) });
+  await assert.rejects(
+    metas(db, { ...SCHEMA, indexes: [...indexes!, { indexName: "by_nothing", primaryKey: ["nothing"] }] }),
+    code("OTSParameterInvalid", /nothing/),
+  );
+  await metas(db, {
+    ...SCHEMA,
+    tableName: "full",
+    indexes: [],
+    definedColumns: Array.from({ length: 31 }, (_, n) => ({ name: `c${n}`, type: "STRING" as const })),
+  });
   await assert.rejects(metas(db, { ...SCHEMA, tableName: "full", indexes: [] }), code("OTSParameterInvalid", /defined columns|column/));
   await db.deleteTable("full");
   await all[0].dropAllTables();
@@ -145,8 +178,14 @@ test("L1: a meta that changes between its index and its row is found only if it 
   });
   const searched = timelines(meddled).createMetaStore<Meta>(SCHEMA);
   const changes: [Meta | null, boolean][] = [
-    [{ owner: "ann", size: 5 }, true], [{ owner: "ann", size: 7 }, true], [{ owner: "bob", size: 5 }, false], [{ owner: "ann", size: 2 }, false], [{ owner: "ann", size: 8 }, false],
-    [{ size: 5 }, false], [{ owner: "ann" }, false], [null, false],
+    [{ owner: "ann", size: 5 }, true],
+    [{ owner: "ann", size: 7 }, true],
+    [{ owner: "bob", size: 5 }, false],
+    [{ owner: "ann", size: 2 }, false],
+    [{ owner: "ann", size: 8 }, false],
+    [{ size: 5 }, false],
+    [{ owner: "ann" }, false],
+    [null, false],
   ];
   for (const [change, stays] of changes) {
     for (let n = 0; n < 3; n++) await store.insert(id(n), { owner: "ann", size: 5 });
@@ -171,7 +210,9 @@ test("L1: random changes and searches of metas agree with a simple model", { ski
         await store.delete({ kind, id });
         model.delete(name);
         break;
-      case 1: case 2: case 3:
+      case 1:
+      case 2:
+      case 3:
         await store.insert({ kind, id }, meta);
         model.set(name, { id, kind, ...meta });
         break;
@@ -182,12 +223,18 @@ test("L1: random changes and searches of metas agree with a simple model", { ski
       default: {
         const [owner, from, to] = [`o${pick(4)}`, pick(3), 3 + pick(4)];
         const [backward, maxCount] = [pick(2) === 1, 1 + pick(20)];
-        const wanted = [...model.values()].filter((one) => one.owner === owner && one.size !== undefined && one.size >= from && one.size < to)
+        const wanted = [...model.values()]
+          .filter((one) => one.owner === owner && one.size !== undefined && one.size >= from && one.size < to)
           .sort((a, b) => a.size! - b.size! || a.kind.localeCompare(b.kind) || a.id - b.id);
         if (backward) wanted.reverse();
         const got: unknown[] = [];
-        for await (const one of store.search({ where: { size: { from, to }, owner }, direction: backward ? "BACKWARD" : "FORWARD", maxCount })) got.push({ ...one.identifier, ...one.meta });
-        assert.deepEqual(got, wanted.slice(0, maxCount).map((one) => ({ ...one })), `step ${step}`);
+        for await (const one of store.search({ where: { size: { from, to }, owner }, direction: backward ? "BACKWARD" : "FORWARD", maxCount }))
+          got.push({ ...one.identifier, ...one.meta });
+        assert.deepEqual(
+          got,
+          wanted.slice(0, maxCount).map((one) => ({ ...one })),
+          `step ${step}`,
+        );
       }
     }
   }

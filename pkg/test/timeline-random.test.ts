@@ -7,7 +7,10 @@ import type { Database } from "../src/index.js";
 import { type ScanOptions, type TimelineQueue, timelines, type TimelineSchema } from "../src/timeline/index.js";
 import { code, load, open, random, skip } from "./support/package.js";
 
-interface Message { readonly text?: string; readonly n?: number }
+interface Message {
+  readonly text?: string;
+  readonly n?: number;
+}
 type Model = Map<bigint, Message>;
 
 const SCHEMA: TimelineSchema = { tableName: "chat", identifier: [{ name: "room", type: "STRING" }] };
@@ -15,7 +18,10 @@ const SCHEMA: TimelineSchema = { tableName: "chat", identifier: [{ name: "room",
 /** What a scan of the model gives. */
 function expected(model: Model, backward: boolean, { from, after, to, maxCount = 100 }: ScanOptions): { sequenceId: bigint; message: Message }[] {
   const side = (id: bigint): bigint => (backward ? -id : id);
-  const inside = (id: bigint): boolean => (from === undefined || side(id) >= side(BigInt(from))) && (after === undefined || side(id) > side(BigInt(after))) && (to === undefined || side(id) < side(BigInt(to)));
+  const inside = (id: bigint): boolean =>
+    (from === undefined || side(id) >= side(BigInt(from))) &&
+    (after === undefined || side(id) > side(BigInt(after))) &&
+    (to === undefined || side(id) < side(BigInt(to)));
   const all = [...model].filter(([id]) => inside(id)).sort(([a], [b]) => (side(a) < side(b) ? -1 : 1));
   return all.slice(0, maxCount).map(([sequenceId, message]) => ({ sequenceId, message }));
 }
@@ -29,12 +35,14 @@ for (const manual of [false, true]) {
     const rooms = ["a", "ab", "b"].map((room) => ({ queue: store.createTimelineQueue({ room }), model: new Map() as Model }));
     const largest = (model: Model): bigint => [...model.keys()].reduce((most, id) => (id > most ? id : most), 0n);
     const message = (step: number): Message => ({ n: step, ...(pick(2) === 0 ? { text: "x".repeat(pick(40)) } : {}) });
-    const given = (model: Model): { sequenceId?: bigint } => (manual ? { sequenceId: pick(3) === 0 ? BigInt(pick(300)) : largest(model) + BigInt(1 + pick(5)) } : {});
+    const given = (model: Model): { sequenceId?: bigint } =>
+      manual ? { sequenceId: pick(3) === 0 ? BigInt(pick(300)) : largest(model) + BigInt(1 + pick(5)) } : {};
     for (let step = 0; step < 3000; step++) {
       const { queue, model } = rooms[pick(rooms.length)];
       const some = BigInt(pick(Number(largest(model)) + 3));
       switch (pick(9)) {
-        case 0: case 1: {
+        case 0:
+        case 1: {
           const [one, before] = [message(step), largest(model)];
           const id = BigInt(await queue.store(one, given(model)));
           if (!manual) assert.ok(id > before, `step ${step}: ${id} after ${before}`);
@@ -67,11 +75,16 @@ for (const manual of [false, true]) {
           const bounds = [some, BigInt(pick(Number(largest(model)) + 3))].sort((a, b) => (a < b ? -1 : 1));
           if (bounds[0] === bounds[1]) break;
           const [first, to] = backward ? bounds.toReversed() : bounds;
-          const options: ScanOptions = { ...(pick(3) === 0 ? {} : pick(2) === 0 ? { from: first } : { after: first }), ...(pick(3) === 0 ? {} : { to }), ...(pick(2) === 0 ? {} : { maxCount: 1 + pick(30) }) };
+          const options: ScanOptions = {
+            ...(pick(3) === 0 ? {} : pick(2) === 0 ? { from: first } : { after: first }),
+            ...(pick(3) === 0 ? {} : { to }),
+            ...(pick(2) === 0 ? {} : { maxCount: 1 + pick(30) }),
+          };
           const wanted = expected(model, backward, options);
           const found = [];
           if (pick(2) === 0) {
-            for await (const { sequenceId, message } of backward ? queue.scanBackward(options) : queue.scanForward(options)) found.push({ sequenceId: BigInt(sequenceId), message });
+            for await (const { sequenceId, message } of backward ? queue.scanBackward(options) : queue.scanForward(options))
+              found.push({ sequenceId: BigInt(sequenceId), message });
           } else {
             const page = await queue.page({ ...options, direction: backward ? "BACKWARD" : "FORWARD" });
             for (const { sequenceId, message } of page.entries) found.push({ sequenceId: BigInt(sequenceId), message });
@@ -101,10 +114,13 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => any.store({ tags: "a" }), /'message.tags' is a string/],
     [() => any.store({ tags: ["a", 1] }), /'message.tags\[1\]' is a number/],
     [() => any.store(Object.fromEntries(Array.from({ length: 1025 }, (_, n) => [`c${n}`, n]))), /limit count: 1024, column count: 1025/],
-    [() => {
-      const wide = (count: number): Message => Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, n]));
-      queue.storeAsync(wide(1025));
-    }, /limit count: 1024, column count: 1025/],
+    [
+      () => {
+        const wide = (count: number): Message => Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, n]));
+        queue.storeAsync(wide(1025));
+      },
+      /limit count: 1024, column count: 1025/,
+    ],
     [() => queue.store({}, { sequenceId: -1 }), /'sequenceId' is -1/],
     [() => queue.store({}, { sequenceId: 0.5 }), /'sequenceId' is 0.5/],
     [() => queue.store({}, { sequenceId: 2n ** 63n }), /'sequenceId' is 9223372036854775808n/],
@@ -131,7 +147,10 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => queue.page({ direction: "UP" as never }), /'direction' is 'UP'/],
     [() => queue.page({ token: null as unknown as string }), /'token' is null; it must be the token of a page; the last page has none/],
     [() => queue.page({ token: "F.1.", from: 1 }), /'from' is given together with 'token'/],
-    ...["", "x", "F.5.5", "F.5.4", "B.4.5", "F.9223372036854775808.", "F.1.2.3", 5].map((token): [() => unknown, RegExp] => [() => queue.page({ token: token as string }), /'token' is/]),
+    ...["", "x", "F.5.5", "F.5.4", "B.4.5", "F.9223372036854775808.", "F.1.2.3", 5].map((token): [() => unknown, RegExp] => [
+      () => queue.page({ token: token as string }),
+      /'token' is/,
+    ]),
     [() => store.createTimelineQueue(undefined as never), /'identifier' is undefined; it must be an object with room \(STRING\)/],
     [() => store.createTimelineQueue({}), /'identifier.room' is undefined; it must be a string/],
     [() => store.createTimelineQueue({ room: 1 }), /'identifier.room' is a number/],
@@ -143,13 +162,26 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => model.createTimelineStore({ ...SCHEMA, identifier: [] }), /has 0 columns; it must have 1 to 3/],
     [() => model.createTimelineStore({ ...SCHEMA, identifier: Array.from({ length: 4 }, (_, n) => ({ name: `c${n}`, type: "STRING" })) }), /has 4 columns/],
     [() => model.createTimelineStore({ ...SCHEMA, identifier: [{ name: "a", type: "DOUBLE" as never }] }), /'identifier\[0\].type' is 'DOUBLE'/],
-    [() => model.createTimelineStore({ ...SCHEMA, identifier: [{ name: "a", type: "STRING" }, { name: "a", type: "INTEGER" }] }), /the column 'a' twice/],
+    [
+      () =>
+        model.createTimelineStore({
+          ...SCHEMA,
+          identifier: [
+            { name: "a", type: "STRING" },
+            { name: "a", type: "INTEGER" },
+          ],
+        }),
+      /the column 'a' twice/,
+    ],
     [() => model.createTimelineStore({ ...SCHEMA, sequenceIdColumn: "room" }), /'room' of 'chat' is the sequence id and a part/],
     [() => model.createTimelineStore({ ...SCHEMA, sequenceIdGeneration: "auto" as never }), /'sequenceIdGeneration' is 'auto'/],
     [() => model.createTimelineStore({ ...SCHEMA, lists: "tags" as never }), /'lists' is a string/],
     [() => model.createTimelineStore({ ...SCHEMA, ttl: 5 } as never), /Unknown argument 'ttl' in 'schema'/],
     [() => model.createTimelineStore({ ...SCHEMA, tableName: "other", timeToLive: 5 }).prepareTables(), /TimeToLive/],
-    [() => model.createMetaStore({ tableName: "m", identifier: SCHEMA.identifier, indexes: [{ indexName: "i", primaryKey: "a" as never }] }), /'indexes\[0\].primaryKey' is a string/],
+    [
+      () => model.createMetaStore({ tableName: "m", identifier: SCHEMA.identifier, indexes: [{ indexName: "i", primaryKey: "a" as never }] }),
+      /'indexes\[0\].primaryKey' is a string/,
+    ],
     [() => timelines(db, { integers: "number" as never }), /'integers' is 'number'/],
   ];
   for (const [call, message] of refused) {
@@ -162,11 +194,28 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
 test("errors of timelines are of the class of the database's own entry, and what is no database is named", { skip }, async () => {
   const db = await open();
   const { TabStoreError } = await load();
-  assert.throws(() => timelines(db).createTimelineStore({ ...SCHEMA, identifier: [] }), (error) => error instanceof TabStoreError);
-  for (const none of [undefined, null, {}, { writer: () => undefined }, { writer: () => { throw new Error("other"); } }]) {
+  assert.throws(
+    () => timelines(db).createTimelineStore({ ...SCHEMA, identifier: [] }),
+    (error) => error instanceof TabStoreError,
+  );
+  for (const none of [
+    undefined,
+    null,
+    {},
+    { writer: () => undefined },
+    {
+      writer: () => {
+        throw new Error("other");
+      },
+    },
+  ]) {
     assert.throws(() => timelines(none as unknown as Database), /^TypeError: The argument 'db' is .*must be an open Database/);
   }
   await db.close();
-  assert.throws(() => timelines(db).createTimelineStore({ ...SCHEMA, identifier: [] }), (error) => error instanceof TabStoreError, "a closed database has errors too");
+  assert.throws(
+    () => timelines(db).createTimelineStore({ ...SCHEMA, identifier: [] }),
+    (error) => error instanceof TabStoreError,
+    "a closed database has errors too",
+  );
   await assert.rejects(timelines(db).createTimelineStore(SCHEMA).prepareTables(), code("Closed"));
 });

@@ -7,10 +7,16 @@ import type { Database } from "../src/index.js";
 import { type SequenceId, type TimelineEntry, type TimelineQueue, timelines, type TimelineStore } from "../src/timeline/index.js";
 import { code, load, open, skip } from "./support/package.js";
 
-interface Message { readonly text: string; readonly n?: number }
+interface Message {
+  readonly text: string;
+  readonly n?: number;
+}
 
 /** A store of timelines with one text as identifier. */
-async function chat(db: Database, more: { readonly sequenceIdGeneration?: "MANUAL"; readonly allowChosen?: boolean; readonly timeToLive?: number } = {}): Promise<TimelineStore<Message>> {
+async function chat(
+  db: Database,
+  more: { readonly sequenceIdGeneration?: "MANUAL"; readonly allowChosen?: boolean; readonly timeToLive?: number } = {},
+): Promise<TimelineStore<Message>> {
   const store = timelines(db).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }], ...more });
   await store.prepareTables();
   return store;
@@ -33,325 +39,469 @@ const on = (body: (db: Database) => Promise<void>) => async (): Promise<void> =>
   }
 };
 
-test("L1: the documents' figure is stored: timelines A and B of type V1, C of type V2, and their messages", { skip }, on(async (db) => {
-  const { createTimelineStore, createMetaStore } = timelines(db);
-  const identifier = [{ name: "timeline_id", type: "STRING" as const }];
-  const metas = createMetaStore({ tableName: "meta", identifier, definedColumns: [{ name: "Type", type: "STRING" }], indexes: [{ indexName: "meta_by_type", primaryKey: ["Type"] }] });
-  const store = createTimelineStore({ tableName: "messages", identifier, sequenceIdGeneration: "MANUAL" });
-  await metas.prepareTables();
-  await store.prepareTables();
-  for (const [timeline_id, Type] of [["A", "V1"], ["B", "V1"], ["C", "V2"]]) await metas.insert({ timeline_id }, { Type });
+test(
+  "L1: the documents' figure is stored: timelines A and B of type V1, C of type V2, and their messages",
+  { skip },
+  on(async (db) => {
+    const { createTimelineStore, createMetaStore } = timelines(db);
+    const identifier = [{ name: "timeline_id", type: "STRING" as const }];
+    const metas = createMetaStore({
+      tableName: "meta",
+      identifier,
+      definedColumns: [{ name: "Type", type: "STRING" }],
+      indexes: [{ indexName: "meta_by_type", primaryKey: ["Type"] }],
+    });
+    const store = createTimelineStore({ tableName: "messages", identifier, sequenceIdGeneration: "MANUAL" });
+    await metas.prepareTables();
+    await store.prepareTables();
+    for (const [timeline_id, Type] of [
+      ["A", "V1"],
+      ["B", "V1"],
+      ["C", "V2"],
+    ])
+      await metas.insert({ timeline_id }, { Type });
 
-  const message = { From: "Alice", To: "Bob", Message: "Hello World", Date: "2018-07-17 09:00:00" };
-  const a = store.createTimelineQueue({ timeline_id: "A" });
-  for (const sequenceId of [1, 2, 10, 20]) assert.equal(await a.store({ ...message, Message: `message ${sequenceId}` }, { sequenceId }), sequenceId);
-  assert.equal(await a.store(message, { sequenceId: 100001 }), 100001);
+    const message = { From: "Alice", To: "Bob", Message: "Hello World", Date: "2018-07-17 09:00:00" };
+    const a = store.createTimelineQueue({ timeline_id: "A" });
+    for (const sequenceId of [1, 2, 10, 20]) assert.equal(await a.store({ ...message, Message: `message ${sequenceId}` }, { sequenceId }), sequenceId);
+    assert.equal(await a.store(message, { sequenceId: 100001 }), 100001);
 
-  assert.deepEqual(await ids(a.scanForward()), [1, 2, 10, 20, 100001]);
-  assert.deepEqual(await a.get(100001), { sequenceId: 100001, message });
-  assert.deepEqual(await a.getLatestTimelineEntry(), { sequenceId: 100001, message });
-  assert.deepEqual(await ids(store.createTimelineQueue({ timeline_id: "B" }).scanForward()), []);
-  const found: unknown[] = [];
-  for await (const one of metas.search({ where: { Type: "V1" } })) found.push(one);
-  assert.deepEqual(found, [{ identifier: { timeline_id: "A" }, meta: { Type: "V1" } }, { identifier: { timeline_id: "B" }, meta: { Type: "V1" } }]);
-  assert.deepEqual(await metas.read({ timeline_id: "C" }), { Type: "V2" });
-}));
+    assert.deepEqual(await ids(a.scanForward()), [1, 2, 10, 20, 100001]);
+    assert.deepEqual(await a.get(100001), { sequenceId: 100001, message });
+    assert.deepEqual(await a.getLatestTimelineEntry(), { sequenceId: 100001, message });
+    assert.deepEqual(await ids(store.createTimelineQueue({ timeline_id: "B" }).scanForward()), []);
+    const found: unknown[] = [];
+    for await (const one of metas.search({ where: { Type: "V1" } })) found.push(one);
+    assert.deepEqual(found, [
+      { identifier: { timeline_id: "A" }, meta: { Type: "V1" } },
+      { identifier: { timeline_id: "B" }, meta: { Type: "V1" } },
+    ]);
+    assert.deepEqual(await metas.read({ timeline_id: "C" }), { Type: "V2" });
+  }),
+);
 
-test("L1: an identifier has up to three columns of texts, integers and bytes, and each value is a timeline of its own", { skip }, on(async (db) => {
-  const store = timelines(db).createTimelineStore<Message>({
-    tableName: "many", identifier: [{ name: "kind", type: "STRING" }, { name: "user", type: "INTEGER" }, { name: "device", type: "BINARY" }], sequenceIdColumn: "seq",
-  });
-  await store.prepareTables();
-  assert.deepEqual((await db.describeTable("many")).primaryKey.map(({ name, type, autoIncrement }) => [name, type, autoIncrement]), [
-    ["kind", "STRING", undefined], ["user", "INTEGER", undefined], ["device", "BINARY", undefined], ["seq", "INTEGER", true],
-  ]);
-  const queues = [["a", 1, 1], ["a", 1, 2], ["a", 2n ** 60n, 1], ["b", -1, 1]].map(([kind, user, device]) => store.createTimelineQueue({ device: Uint8Array.of(Number(device)), user, kind: String(kind) }));
-  for (const [n, queue] of queues.entries()) await queue.store({ text: `in ${n}` });
-  for (const [n, queue] of queues.entries()) assert.equal((await queue.getLatestTimelineEntry())?.message.text, `in ${n}`);
-  assert.deepEqual(queues[2].identifier, { kind: "a", user: 2n ** 60n, device: Uint8Array.of(1) });
-  assert.deepEqual(Object.keys(queues[0].identifier), ["kind", "user", "device"]);
-}));
+test(
+  "L1: an identifier has up to three columns of texts, integers and bytes, and each value is a timeline of its own",
+  { skip },
+  on(async (db) => {
+    const store = timelines(db).createTimelineStore<Message>({
+      tableName: "many",
+      identifier: [
+        { name: "kind", type: "STRING" },
+        { name: "user", type: "INTEGER" },
+        { name: "device", type: "BINARY" },
+      ],
+      sequenceIdColumn: "seq",
+    });
+    await store.prepareTables();
+    assert.deepEqual(
+      (await db.describeTable("many")).primaryKey.map(({ name, type, autoIncrement }) => [name, type, autoIncrement]),
+      [
+        ["kind", "STRING", undefined],
+        ["user", "INTEGER", undefined],
+        ["device", "BINARY", undefined],
+        ["seq", "INTEGER", true],
+      ],
+    );
+    const queues = [
+      ["a", 1, 1],
+      ["a", 1, 2],
+      ["a", 2n ** 60n, 1],
+      ["b", -1, 1],
+    ].map(([kind, user, device]) => store.createTimelineQueue({ device: Uint8Array.of(Number(device)), user, kind: String(kind) }));
+    for (const [n, queue] of queues.entries()) await queue.store({ text: `in ${n}` });
+    for (const [n, queue] of queues.entries()) assert.equal((await queue.getLatestTimelineEntry())?.message.text, `in ${n}`);
+    assert.deepEqual(queues[2].identifier, { kind: "a", user: 2n ** 60n, device: Uint8Array.of(1) });
+    assert.deepEqual(Object.keys(queues[0].identifier), ["kind", "user", "device"]);
+  }),
+);
 
-test("L1: an identifier is taken as it is: later changes of the caller's object and bytes do not reach it", { skip }, on(async (db) => {
-  const store = timelines(db).createTimelineStore<Message>({ tableName: "bytes", identifier: [{ name: "device", type: "BINARY" }] });
-  await store.prepareTables();
-  const given = { device: Uint8Array.of(1) };
-  const queue = store.createTimelineQueue(given);
-  given.device[0] = 2;
-  await queue.store({ text: "one" });
-  assert.equal(await store.createTimelineQueue({ device: Uint8Array.of(1) }).getLatestSequenceId(), 1);
-}));
+test(
+  "L1: an identifier is taken as it is: later changes of the caller's object and bytes do not reach it",
+  { skip },
+  on(async (db) => {
+    const store = timelines(db).createTimelineStore<Message>({ tableName: "bytes", identifier: [{ name: "device", type: "BINARY" }] });
+    await store.prepareTables();
+    const given = { device: Uint8Array.of(1) };
+    const queue = store.createTimelineQueue(given);
+    given.device[0] = 2;
+    await queue.store({ text: "one" });
+    assert.equal(await store.createTimelineQueue({ device: Uint8Array.of(1) }).getLatestSequenceId(), 1);
+  }),
+);
 
-test("L1: a message keeps fields of all types, lists of texts among them", { skip }, on(async (db) => {
-  const { double } = await load();
-  const store = timelines(db).createTimelineStore({ tableName: "fields", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to", "none"], allowChosen: true });
-  await store.prepareTables();
-  const queue = store.createTimelineQueue({ id: 1 });
-  const to = ["ann", "bob \"b\"", "", "日本"];
-  const sequenceId = await queue.store({ text: "é", n: 7, big: 2n ** 62n, part: 0.5, whole: double(3), on: true, raw: Uint8Array.of(0, 255), to, none: [] });
-  assert.deepEqual((await queue.get(sequenceId))?.message, { text: "é", n: 7, big: 2n ** 62n, part: 0.5, whole: 3, on: true, raw: Uint8Array.of(0, 255), to, none: [] });
-  const { row } = await db.getRow({ tableName: "fields", primaryKey: { id: 1, sequence_id: sequenceId } });
-  assert.equal(row?.get("to"), JSON.stringify(to), "as the library of the service stores it");
-  assert.equal(row?.type("whole"), "DOUBLE");
-  await db.putRow({ tableName: "fields", primaryKey: { id: 1, sequence_id: 50 }, attributes: { to: "[1]", none: "no list" } });
-  assert.deepEqual((await queue.get(50))?.message, { to: "[1]", none: "no list" }, "a text that is no list of texts is read as it is");
-  await queue.store({});
-  assert.deepEqual((await queue.getLatestTimelineEntry())?.message, {}, "a message may have no field");
-}));
+test(
+  "L1: a message keeps fields of all types, lists of texts among them",
+  { skip },
+  on(async (db) => {
+    const { double } = await load();
+    const store = timelines(db).createTimelineStore({
+      tableName: "fields",
+      identifier: [{ name: "id", type: "INTEGER" }],
+      lists: ["to", "none"],
+      allowChosen: true,
+    });
+    await store.prepareTables();
+    const queue = store.createTimelineQueue({ id: 1 });
+    const to = ["ann", 'bob "b"', "", "日本"];
+    const sequenceId = await queue.store({ text: "é", n: 7, big: 2n ** 62n, part: 0.5, whole: double(3), on: true, raw: Uint8Array.of(0, 255), to, none: [] });
+    assert.deepEqual((await queue.get(sequenceId))?.message, {
+      text: "é",
+      n: 7,
+      big: 2n ** 62n,
+      part: 0.5,
+      whole: 3,
+      on: true,
+      raw: Uint8Array.of(0, 255),
+      to,
+      none: [],
+    });
+    const { row } = await db.getRow({ tableName: "fields", primaryKey: { id: 1, sequence_id: sequenceId } });
+    assert.equal(row?.get("to"), JSON.stringify(to), "as the library of the service stores it");
+    assert.equal(row?.type("whole"), "DOUBLE");
+    await db.putRow({ tableName: "fields", primaryKey: { id: 1, sequence_id: 50 }, attributes: { to: "[1]", none: "no list" } });
+    assert.deepEqual((await queue.get(50))?.message, { to: "[1]", none: "no list" }, "a text that is no list of texts is read as it is");
+    await queue.store({});
+    assert.deepEqual((await queue.getLatestTimelineEntry())?.message, {}, "a message may have no field");
+  }),
+);
 
-test("L2: where the store gives the ids, a given one names a message that is there, as in the service", { skip }, on(async (db) => {
-  const queue = (await chat(db)).createTimelineQueue({ room: "a" });
-  const id = await queue.store({ text: "one", n: 1 });
-  const gone = code("OTSConditionCheckFail", /^Condition check failed\.$/);
-  await assert.rejects(queue.store({ text: "by hand" }, { sequenceId: 5000 }), gone);
-  await assert.rejects(queue.update(5000, { text: "by hand" }), gone);
-  const [refused, other] = await queue.batchStore([{ message: { text: "by hand" }, sequenceId: 5000 }, { message: { text: "two" } }]);
-  assert.ok(gone(refused.error!) && other.ok);
-  assert.equal(await queue.store({ text: "changed" }, { sequenceId: id }), id);
-  await queue.update(id, { n: 2 });
-  await queue.delete(5000);
-  assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 2 });
-  assert.equal(await queue.get(5000), null);
-  assert.ok(await queue.store({ text: "after it" }) < 5000);
-}));
+test(
+  "L2: where the store gives the ids, a given one names a message that is there, as in the service",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+    const id = await queue.store({ text: "one", n: 1 });
+    const gone = code("OTSConditionCheckFail", /^Condition check failed\.$/);
+    await assert.rejects(queue.store({ text: "by hand" }, { sequenceId: 5000 }), gone);
+    await assert.rejects(queue.update(5000, { text: "by hand" }), gone);
+    const [refused, other] = await queue.batchStore([{ message: { text: "by hand" }, sequenceId: 5000 }, { message: { text: "two" } }]);
+    assert.ok(gone(refused.error!) && other.ok);
+    assert.equal(await queue.store({ text: "changed" }, { sequenceId: id }), id);
+    await queue.update(id, { n: 2 });
+    await queue.delete(5000);
+    assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 2 });
+    assert.equal(await queue.get(5000), null);
+    assert.ok((await queue.store({ text: "after it" })) < 5000);
+  }),
+);
 
-test("L2: the store gives growing ids, chosen ones may leave gaps, and later ones are larger", { skip }, on(async (db) => {
-  const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
-  assert.equal(await queue.getLatestSequenceId(), 0);
-  assert.equal(await queue.getLatestTimelineEntry(), null);
-  const given = await Promise.all(Array.from({ length: 50 }, (_, n) => queue.store({ text: "", n })));
-  for (let n = 1; n < 50; n++) assert.ok(given[n] > given[n - 1], "calls of one turn get ids in their order");
-  assert.equal(await queue.store({ text: "by hand" }, { sequenceId: 5000 }), 5000);
-  assert.ok(await queue.store({ text: "after it" }) > 5000);
-  const latest = await queue.getLatestTimelineEntry();
-  assert.equal(latest?.message.text, "after it");
-  assert.equal(await queue.getLatestSequenceId(), latest?.sequenceId);
-}));
+test(
+  "L2: the store gives growing ids, chosen ones may leave gaps, and later ones are larger",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
+    assert.equal(await queue.getLatestSequenceId(), 0);
+    assert.equal(await queue.getLatestTimelineEntry(), null);
+    const given = await Promise.all(Array.from({ length: 50 }, (_, n) => queue.store({ text: "", n })));
+    for (let n = 1; n < 50; n++) assert.ok(given[n] > given[n - 1], "calls of one turn get ids in their order");
+    assert.equal(await queue.store({ text: "by hand" }, { sequenceId: 5000 }), 5000);
+    assert.ok((await queue.store({ text: "after it" })) > 5000);
+    const latest = await queue.getLatestTimelineEntry();
+    assert.equal(latest?.message.text, "after it");
+    assert.equal(await queue.getLatestSequenceId(), latest?.sequenceId);
+  }),
+);
 
-test("L2: ids by hand are exact over all of 63 bits; a message of the same id is replaced", { skip }, on(async (db) => {
-  const queue = (await chat(db, { sequenceIdGeneration: "MANUAL" })).createTimelineQueue({ room: "a" });
-  const all = [0, 1, 2 ** 53 - 1, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n];
-  for (const sequenceId of all) assert.equal(await queue.store({ text: String(sequenceId) }, { sequenceId }), sequenceId);
-  assert.deepEqual(await ids(queue.scanForward()), all);
-  assert.deepEqual(await ids(queue.scanBackward()), all.toReversed());
-  for (const [place, after] of all.entries()) {
-    assert.deepEqual(await ids(queue.scanForward({ after })), all.slice(place + 1));
-    assert.deepEqual(await ids(queue.scanBackward({ after })), all.slice(0, place).toReversed());
-  }
-  await queue.store({ text: "other" }, { sequenceId: 1n });
-  assert.deepEqual(await queue.get(1), { sequenceId: 1, message: { text: "other" } });
-  await assert.rejects(queue.store({ text: "no id" }), (error: Error & { hint?: string }) => {
-    assert.equal(error.message, "The sequence id of this timeline is not auto generated.");
-    assert.match(error.hint ?? "", /sequenceIdGeneration/);
-    return code("OTSParameterInvalid")(error);
-  });
-}));
+test(
+  "L2: ids by hand are exact over all of 63 bits; a message of the same id is replaced",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db, { sequenceIdGeneration: "MANUAL" })).createTimelineQueue({ room: "a" });
+    const all = [0, 1, 2 ** 53 - 1, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n];
+    for (const sequenceId of all) assert.equal(await queue.store({ text: String(sequenceId) }, { sequenceId }), sequenceId);
+    assert.deepEqual(await ids(queue.scanForward()), all);
+    assert.deepEqual(await ids(queue.scanBackward()), all.toReversed());
+    for (const [place, after] of all.entries()) {
+      assert.deepEqual(await ids(queue.scanForward({ after })), all.slice(place + 1));
+      assert.deepEqual(await ids(queue.scanBackward({ after })), all.slice(0, place).toReversed());
+    }
+    await queue.store({ text: "other" }, { sequenceId: 1n });
+    assert.deepEqual(await queue.get(1), { sequenceId: 1, message: { text: "other" } });
+    await assert.rejects(queue.store({ text: "no id" }), (error: Error & { hint?: string }) => {
+      assert.equal(error.message, "The sequence id of this timeline is not auto generated.");
+      assert.match(error.hint ?? "", /sequenceIdGeneration/);
+      return code("OTSParameterInvalid")(error);
+    });
+  }),
+);
 
-test("L2: with integers: \"bigint\" every id is a bigint, also that of an empty timeline", { skip }, async () => {
+test('L2: with integers: "bigint" every id is a bigint, also that of an empty timeline', { skip }, async () => {
   for (const integers of ["auto", "bigint"] as const) {
     const db = await open({ integers });
-    const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }], allowChosen: true });
+    const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({
+      tableName: "chat",
+      identifier: [{ name: "room", type: "STRING" }],
+      allowChosen: true,
+    });
     await store.prepareTables();
     const queue = store.createTimelineQueue({ room: "a" });
     assert.equal(await queue.getLatestSequenceId(), 0n);
     assert.equal(await queue.store({ text: "x" }), 1n);
     assert.deepEqual(await ids(queue.scanForward()), [1n]);
-    assert.deepEqual((await queue.batchStore([{ message: { text: "y" }, sequenceId: 7 }])).map(({ sequenceId }) => sequenceId), [7n]);
+    assert.deepEqual(
+      (await queue.batchStore([{ message: { text: "y" }, sequenceId: 7 }])).map(({ sequenceId }) => sequenceId),
+      [7n],
+    );
     assert.equal((await queue.page({ after: 1 })).entries[0].sequenceId, 7n);
     await db.close();
   }
 });
 
-test("L2: update puts fields of a message, delete removes it, and conditions hold", { skip }, on(async (db) => {
-  const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
-  const id = await queue.store({ text: "one", n: 1 });
-  await queue.update(id, { text: "changed" });
-  assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 1 });
-  const expected = { condition: { rowExistence: "EXPECT_EXIST" } } as const;
-  await assert.rejects(queue.update(99, { text: "nobody" }, expected), code("OTSConditionCheckFail"));
-  await queue.delete(id);
-  assert.equal(await queue.get(id), null);
-  await queue.delete(id);
-  await assert.rejects(queue.delete(id, expected), code("OTSConditionCheckFail"));
-  await queue.update(7, { text: "made" });
-  assert.deepEqual(await queue.get(7), { sequenceId: 7, message: { text: "made" } });
-  const fresh = { sequenceId: 8, condition: { rowExistence: "EXPECT_NOT_EXIST" } } as const;
-  assert.equal(await queue.store({ text: "first" }, fresh), 8);
-  await assert.rejects(queue.store({ text: "second" }, fresh), code("OTSConditionCheckFail"));
-}));
+test(
+  "L2: update puts fields of a message, delete removes it, and conditions hold",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db, { allowChosen: true })).createTimelineQueue({ room: "a" });
+    const id = await queue.store({ text: "one", n: 1 });
+    await queue.update(id, { text: "changed" });
+    assert.deepEqual((await queue.get(id))?.message, { text: "changed", n: 1 });
+    const expected = { condition: { rowExistence: "EXPECT_EXIST" } } as const;
+    await assert.rejects(queue.update(99, { text: "nobody" }, expected), code("OTSConditionCheckFail"));
+    await queue.delete(id);
+    assert.equal(await queue.get(id), null);
+    await queue.delete(id);
+    await assert.rejects(queue.delete(id, expected), code("OTSConditionCheckFail"));
+    await queue.update(7, { text: "made" });
+    assert.deepEqual(await queue.get(7), { sequenceId: 7, message: { text: "made" } });
+    const fresh = { sequenceId: 8, condition: { rowExistence: "EXPECT_NOT_EXIST" } } as const;
+    assert.equal(await queue.store({ text: "first" }, fresh), 8);
+    await assert.rejects(queue.store({ text: "second" }, fresh), code("OTSConditionCheckFail"));
+  }),
+);
 
-test("L2: scans forward and backward from any id: from is included, to is not, and 100 messages unless told", { skip }, on(async (db) => {
-  const { col } = await load();
-  const store = await chat(db, { sequenceIdGeneration: "MANUAL" });
-  const queue = store.createTimelineQueue({ room: "b" });
-  for (const room of ["a", "c"]) await store.createTimelineQueue({ room }).store({ text: "neighbour" }, { sequenceId: 150 });
-  const results = await queue.batchStore(Array.from({ length: 300 }, (_, n) => ({ message: { text: "", n }, sequenceId: n * 2 })));
-  assert.ok(results.every(({ ok }) => ok));
-  const even = (from: number, count: number, step = 2): number[] => Array.from({ length: count }, (_, n) => from + n * step);
-  assert.deepEqual(await ids(queue.scanForward()), even(0, 100));
-  assert.deepEqual(await ids(queue.scanBackward()), even(598, 100, -2));
-  assert.deepEqual(await ids(queue.scanForward({ maxCount: Infinity })), even(0, 300));
-  assert.deepEqual(await ids(queue.scanForward({ from: 5, to: 12 })), [6, 8, 10]);
-  assert.deepEqual(await ids(queue.scanForward({ from: 6, to: 12 })), [6, 8, 10]);
-  assert.deepEqual(await ids(queue.scanBackward({ from: 12, to: 6 })), [12, 10, 8]);
-  assert.deepEqual(await ids(queue.scanForward({ to: 4 })), [0, 2]);
-  assert.deepEqual(await ids(queue.scanBackward({ to: 594 })), [598, 596]);
-  assert.deepEqual(await ids(queue.scanForward({ from: 590, maxCount: 3 })), [590, 592, 594]);
-  assert.deepEqual(await ids(queue.scanForward({ after: 5, to: 6 })), []);
-  assert.deepEqual(await ids(queue.scanForward({ filter: col("n").ge(298) })), [596, 598]);
-  assert.deepEqual(await ids(queue.scanBackward({ filter: col("n").lt(250), maxCount: 2 })), [498, 496]);
-  for await (const { sequenceId } of queue.scanForward({ maxCount: Infinity })) if (sequenceId === 6) break;
-}));
+test(
+  "L2: scans forward and backward from any id: from is included, to is not, and 100 messages unless told",
+  { skip },
+  on(async (db) => {
+    const { col } = await load();
+    const store = await chat(db, { sequenceIdGeneration: "MANUAL" });
+    const queue = store.createTimelineQueue({ room: "b" });
+    for (const room of ["a", "c"]) await store.createTimelineQueue({ room }).store({ text: "neighbour" }, { sequenceId: 150 });
+    const results = await queue.batchStore(Array.from({ length: 300 }, (_, n) => ({ message: { text: "", n }, sequenceId: n * 2 })));
+    assert.ok(results.every(({ ok }) => ok));
+    const even = (from: number, count: number, step = 2): number[] => Array.from({ length: count }, (_, n) => from + n * step);
+    assert.deepEqual(await ids(queue.scanForward()), even(0, 100));
+    assert.deepEqual(await ids(queue.scanBackward()), even(598, 100, -2));
+    assert.deepEqual(await ids(queue.scanForward({ maxCount: Infinity })), even(0, 300));
+    assert.deepEqual(await ids(queue.scanForward({ from: 5, to: 12 })), [6, 8, 10]);
+    assert.deepEqual(await ids(queue.scanForward({ from: 6, to: 12 })), [6, 8, 10]);
+    assert.deepEqual(await ids(queue.scanBackward({ from: 12, to: 6 })), [12, 10, 8]);
+    assert.deepEqual(await ids(queue.scanForward({ to: 4 })), [0, 2]);
+    assert.deepEqual(await ids(queue.scanBackward({ to: 594 })), [598, 596]);
+    assert.deepEqual(await ids(queue.scanForward({ from: 590, maxCount: 3 })), [590, 592, 594]);
+    assert.deepEqual(await ids(queue.scanForward({ after: 5, to: 6 })), []);
+    assert.deepEqual(await ids(queue.scanForward({ filter: col("n").ge(298) })), [596, 598]);
+    assert.deepEqual(await ids(queue.scanBackward({ filter: col("n").lt(250), maxCount: 2 })), [498, 496]);
+    for await (const { sequenceId } of queue.scanForward({ maxCount: Infinity })) if (sequenceId === 6) break;
+  }),
+);
 
-test("L2: a scan reads page by page, so it sees what is stored while it runs, and its signal ends it", { skip }, on(async (db) => {
-  const queue = (await chat(db)).createTimelineQueue({ room: "a" });
-  await queue.batchStore(Array.from({ length: 3000 }, (_, n) => ({ message: { text: "", n } })));
-  let seen = 0;
-  for await (const { sequenceId } of queue.scanForward({ maxCount: Infinity })) {
-    if (seen === 0) for (let n = 0; n < 5; n++) await queue.store({ text: "while it runs" });
-    seen += 1;
-    assert.ok(sequenceId > 0);
-  }
-  assert.equal(seen, 3005);
-  const control = new AbortController();
-  const given = queue.scanForward({ signal: control.signal });
-  await given.next();
-  control.abort(new Error("enough"));
-  await assert.rejects(given.next(), /enough/);
-}));
-
-test("L2: pages go on by their tokens, both ways, filtered or bounded, also in another handle", { skip }, on(async (db) => {
-  const { col } = await load();
-  const queue = (await chat(db)).createTimelineQueue({ room: "a" });
-  await queue.batchStore(Array.from({ length: 95 }, (_, n) => ({ message: { text: "", n } })));
-  const all = await ids(queue.scanForward());
-  const paged = async (options: Parameters<TimelineQueue<Message>["page"]>[0]): Promise<SequenceId[][]> => {
-    const { filter, maxCount } = options ?? {};
-    const pages: SequenceId[][] = [];
-    for (let token: string | null | undefined; token !== null;) {
-      const again = (await chat(db)).createTimelineQueue({ room: "a" });
-      const page = token === undefined ? await queue.page(options) : await again.page({ token, maxCount, filter });
-      pages.push(page.entries.map(({ sequenceId }) => sequenceId));
-      token = page.token;
+test(
+  "L2: a scan reads page by page, so it sees what is stored while it runs, and its signal ends it",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+    await queue.batchStore(Array.from({ length: 3000 }, (_, n) => ({ message: { text: "", n } })));
+    let seen = 0;
+    for await (const { sequenceId } of queue.scanForward({ maxCount: Infinity })) {
+      if (seen === 0) for (let n = 0; n < 5; n++) await queue.store({ text: "while it runs" });
+      seen += 1;
+      assert.ok(sequenceId > 0);
     }
-    return pages;
-  };
-  assert.deepEqual((await paged({ maxCount: 20 })).map((page) => page.length), [20, 20, 20, 20, 15]);
-  assert.deepEqual((await paged({ maxCount: 20 })).flat(), all);
-  assert.deepEqual((await paged({ maxCount: 40, direction: "BACKWARD" })).flat(), all.toReversed());
-  assert.deepEqual((await paged({ maxCount: 7, from: all[10], to: all[30] })).flat(), all.slice(10, 30));
-  assert.deepEqual((await paged({ maxCount: 7, direction: "BACKWARD", after: all[30], to: all[10] })).flat(), all.slice(11, 30).toReversed());
-  const filtered = await paged({ maxCount: 10, filter: col("n").ge(70, { passIfMissing: false }) });
-  assert.deepEqual(filtered.flat(), all.slice(70));
-  assert.deepEqual(filtered.map((page) => page.length), [10, 10, 5], "a page is full before the end");
-  assert.deepEqual(await queue.page({ from: 10_000 }), { entries: [], token: null });
-}));
+    assert.equal(seen, 3005);
+    const control = new AbortController();
+    const given = queue.scanForward({ signal: control.signal });
+    await given.next();
+    control.abort(new Error("enough"));
+    await assert.rejects(given.next(), /enough/);
+  }),
+);
 
-test("L2: storeAsync takes messages without waiting; later calls see them, and flush tells when all are stored", { skip }, on(async (db) => {
-  const store = await chat(db, { allowChosen: true });
-  const [a, b] = ["a", "b"].map((room) => store.createTimelineQueue({ room }));
-  for (let n = 0; n < 5000; n++) {
-    const wait = (n % 2 === 0 ? a : b).storeAsync({ text: "", n });
-    if (wait) await wait;
-  }
-  assert.equal((await a.getLatestTimelineEntry())?.message.n, 4998, "a read behind it sees it");
-  await a.flush();
-  const seen: (number | undefined)[] = [];
-  for await (const { message } of b.scanForward({ maxCount: Infinity })) seen.push(message.n);
-  assert.deepEqual(seen, Array.from({ length: 2500 }, (_, n) => 2 * n + 1), "in the order of the calls");
-  a.storeAsync({ text: "by hand" }, { sequenceId: 1_000_000 });
-  await store.close();
-  assert.equal(await a.getLatestSequenceId(), 1_000_000);
-  assert.throws(() => a.storeAsync({ text: "late" }), code("Closed"));
-  assert.ok(await a.store({ text: "waits, so it goes on" }) > 1_000_000);
-}));
+test(
+  "L2: pages go on by their tokens, both ways, filtered or bounded, also in another handle",
+  { skip },
+  on(async (db) => {
+    const { col } = await load();
+    const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+    await queue.batchStore(Array.from({ length: 95 }, (_, n) => ({ message: { text: "", n } })));
+    const all = await ids(queue.scanForward());
+    const paged = async (options: Parameters<TimelineQueue<Message>["page"]>[0]): Promise<SequenceId[][]> => {
+      const { filter, maxCount } = options ?? {};
+      const pages: SequenceId[][] = [];
+      for (let token: string | null | undefined; token !== null; ) {
+        const again = (await chat(db)).createTimelineQueue({ room: "a" });
+        const page = token === undefined ? await queue.page(options) : await again.page({ token, maxCount, filter });
+        pages.push(page.entries.map(({ sequenceId }) => sequenceId));
+        token = page.token;
+      }
+      return pages;
+    };
+    assert.deepEqual(
+      (await paged({ maxCount: 20 })).map((page) => page.length),
+      [20, 20, 20, 20, 15],
+    );
+    assert.deepEqual((await paged({ maxCount: 20 })).flat(), all);
+    assert.deepEqual((await paged({ maxCount: 40, direction: "BACKWARD" })).flat(), all.toReversed());
+    assert.deepEqual((await paged({ maxCount: 7, from: all[10], to: all[30] })).flat(), all.slice(10, 30));
+    assert.deepEqual((await paged({ maxCount: 7, direction: "BACKWARD", after: all[30], to: all[10] })).flat(), all.slice(11, 30).toReversed());
+    const filtered = await paged({ maxCount: 10, filter: col("n").ge(70, { passIfMissing: false }) });
+    assert.deepEqual(filtered.flat(), all.slice(70));
+    assert.deepEqual(
+      filtered.map((page) => page.length),
+      [10, 10, 5],
+      "a page is full before the end",
+    );
+    assert.deepEqual(await queue.page({ from: 10_000 }), { entries: [], token: null });
+  }),
+);
 
-test("L2: no error of storeAsync is lost: flush and close name the messages, and every flush under way rejects", { skip }, on(async (db) => {
-  const { WriterError } = await load();
-  const store = await chat(db, { sequenceIdGeneration: "MANUAL" });
-  const queue = store.createTimelineQueue({ room: "a" });
-  const tooLong = "x".repeat(2_097_153);
-  const bad = (places: readonly number[]) => (error: unknown): boolean => {
-    assert.ok(error instanceof WriterError);
-    assert.deepEqual(error.failures.map(({ index }) => index), places);
-    return true;
-  };
-  queue.storeAsync({ text: "0" }, { sequenceId: 0 });
-  queue.storeAsync({ text: tooLong }, { sequenceId: 1 });
-  queue.storeAsync({ text: "2" }, { sequenceId: 2 });
-  const first = store.flush();
-  const second = queue.flush();
-  await Promise.all([assert.rejects(first, bad([1])), assert.rejects(second, bad([1]))]);
-  await store.flush();
-  queue.storeAsync({ text: tooLong }, { sequenceId: 3 });
-  const third = store.flush();
-  queue.storeAsync({ text: "4" }, { sequenceId: 4 });
-  queue.storeAsync({ text: tooLong }, { sequenceId: 5 });
-  await Promise.all([assert.rejects(third, bad([0])), assert.rejects(store.close(), bad([1]))]);
-  assert.deepEqual(await ids(queue.scanForward()), [0, 2, 4]);
-  assert.throws(() => queue.storeAsync({ text: "no id" }), code("OTSParameterInvalid", /not auto generated/));
-}));
+test(
+  "L2: storeAsync takes messages without waiting; later calls see them, and flush tells when all are stored",
+  { skip },
+  on(async (db) => {
+    const store = await chat(db, { allowChosen: true });
+    const [a, b] = ["a", "b"].map((room) => store.createTimelineQueue({ room }));
+    for (let n = 0; n < 5000; n++) {
+      const wait = (n % 2 === 0 ? a : b).storeAsync({ text: "", n });
+      if (wait) await wait;
+    }
+    assert.equal((await a.getLatestTimelineEntry())?.message.n, 4998, "a read behind it sees it");
+    await a.flush();
+    const seen: (number | undefined)[] = [];
+    for await (const { message } of b.scanForward({ maxCount: Infinity })) seen.push(message.n);
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 2500 }, (_, n) => 2 * n + 1),
+      "in the order of the calls",
+    );
+    a.storeAsync({ text: "by hand" }, { sequenceId: 1_000_000 });
+    await store.close();
+    assert.equal(await a.getLatestSequenceId(), 1_000_000);
+    assert.throws(() => a.storeAsync({ text: "late" }), code("Closed"));
+    assert.ok((await a.store({ text: "waits, so it goes on" })) > 1_000_000);
+  }),
+);
 
-test("L2: batchStore gives a result for each message, and a refused one does not stop the others", { skip }, on(async (db) => {
-  const queue = (await chat(db)).createTimelineQueue({ room: "a" });
-  const entries = Array.from({ length: 450 }, (_, n) => ({ message: { text: `message ${n}`, n } }));
-  const broken = [...entries] as { message: Message; sequenceId?: number }[];
-  broken[3] = { message: { text: "x".repeat(2_097_153) } };
-  broken[210] = { message: { text: undefined as unknown as string } };
-  broken[211] = { message: { text: "", "not legal": 1 } as Message };
-  broken[400] = { message: { text: "" }, sequenceId: -1 };
-  broken[401] = undefined as unknown as { message: Message };
-  const results = await queue.batchStore(broken);
-  assert.equal(results.length, 450);
-  assert.deepEqual(results.flatMap(({ ok }, n) => (ok ? [] : [n])), [3, 210, 211, 400, 401]);
-  for (const { error } of results) if (error !== undefined) code("OTSParameterInvalid")(error);
-  const stored = results.flatMap(({ sequenceId }) => (sequenceId === undefined ? [] : [sequenceId]));
-  assert.deepEqual(await ids(queue.scanForward({ maxCount: Infinity })), stored, "ids ascend in the order of the messages");
-  const large = await queue.batchStore(Array.from({ length: 12 }, (_, n) => ({ message: { text: "y".repeat(1 << 20), n } })));
-  assert.ok(large.every(({ ok }) => ok), "messages of more than 4 MB together go in several batches");
-  assert.deepEqual(await queue.batchStore([]), []);
-}));
-
-test("L2: a page of large messages takes several reads, and ends where it should", { skip }, on(async (db) => {
-  const queue = (await chat(db, { sequenceIdGeneration: "MANUAL" })).createTimelineQueue({ room: "a" });
-  for (let n = 1; n <= 14; n++) await queue.store({ text: "x".repeat(1 << 20), n }, { sequenceId: n });
-  const first = await queue.page({ maxCount: 10 });
-  assert.deepEqual(first.entries.map(({ sequenceId }) => sequenceId), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  const second = await queue.page({ token: first.token!, maxCount: 10 });
-  assert.deepEqual(second.entries.map(({ sequenceId }) => sequenceId), [11, 12, 13, 14]);
-  assert.equal(second.token, null);
-}));
-
-test("L2: batches keep the limits, and messages go alone only when a batch was refused as a whole", { skip }, on(async (db) => {
-  const calls: (number | "alone")[] = [];
-  const counted = new Proxy(db, {
-    get(target, name) {
-      if (name === "batchWriteRow") calls.push(NaN);
-      if (name === "putRow") calls.push("alone");
-      const value = Reflect.get(target, name) as unknown;
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]): unknown => {
-        if (name === "batchWriteRow") calls[calls.length - 1] = (args[0] as unknown[]).length;
-        return (value as (...args: unknown[]) => unknown).apply(target, args);
+test(
+  "L2: no error of storeAsync is lost: flush and close name the messages, and every flush under way rejects",
+  { skip },
+  on(async (db) => {
+    const { WriterError } = await load();
+    const store = await chat(db, { sequenceIdGeneration: "MANUAL" });
+    const queue = store.createTimelineQueue({ room: "a" });
+    const tooLong = "x".repeat(2_097_153);
+    const bad =
+      (places: readonly number[]) =>
+      (error: unknown): boolean => {
+        assert.ok(error instanceof WriterError);
+        assert.deepEqual(
+          error.failures.map(({ index }) => index),
+          places,
+        );
+        return true;
       };
-    },
-  });
-  const store = await chat(counted);
-  const queue = store.createTimelineQueue({ room: "a" });
-  const taken = async (entries: readonly Message[]): Promise<(number | "alone")[]> => {
-    calls.length = 0;
-    await queue.batchStore(entries.map((message) => ({ message })));
-    return [...calls];
-  };
-  const bytes = (count: number): Message => ({ raw: new Uint8Array(count) }) as unknown as Message;
-  assert.deepEqual(await taken(Array.from({ length: 401 }, () => ({ text: "" }))), [200, 200, 1]);
-  assert.deepEqual(await taken(Array.from({ length: 5 }, () => bytes(1_500_000))), [2, 2, 1]);
-  assert.deepEqual(await taken([bytes(2_000_000), { text: "x".repeat(700_000) }, { text: "y" }]), [1, 2], "a text may have three bytes a character");
-  assert.deepEqual(await taken([{ text: "" }, bytes(2_097_153), { text: "" }]), [3, "alone", "alone", "alone"]);
-  assert.deepEqual(await taken([bytes(2_097_153)]), [1]);
-  await db.close();
-  assert.deepEqual(await taken([{ text: "" }, { text: "" }]), [2]);
-}));
+    queue.storeAsync({ text: "0" }, { sequenceId: 0 });
+    queue.storeAsync({ text: tooLong }, { sequenceId: 1 });
+    queue.storeAsync({ text: "2" }, { sequenceId: 2 });
+    const first = store.flush();
+    const second = queue.flush();
+    await Promise.all([assert.rejects(first, bad([1])), assert.rejects(second, bad([1]))]);
+    await store.flush();
+    queue.storeAsync({ text: tooLong }, { sequenceId: 3 });
+    const third = store.flush();
+    queue.storeAsync({ text: "4" }, { sequenceId: 4 });
+    queue.storeAsync({ text: tooLong }, { sequenceId: 5 });
+    await Promise.all([assert.rejects(third, bad([0])), assert.rejects(store.close(), bad([1]))]);
+    assert.deepEqual(await ids(queue.scanForward()), [0, 2, 4]);
+    assert.throws(() => queue.storeAsync({ text: "no id" }), code("OTSParameterInvalid", /not auto generated/));
+  }),
+);
+
+test(
+  "L2: batchStore gives a result for each message, and a refused one does not stop the others",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db)).createTimelineQueue({ room: "a" });
+    const entries = Array.from({ length: 450 }, (_, n) => ({ message: { text: `message ${n}`, n } }));
+    const broken = [...entries] as { message: Message; sequenceId?: number }[];
+    broken[3] = { message: { text: "x".repeat(2_097_153) } };
+    broken[210] = { message: { text: undefined as unknown as string } };
+    broken[211] = { message: { text: "", "not legal": 1 } as Message };
+    broken[400] = { message: { text: "" }, sequenceId: -1 };
+    broken[401] = undefined as unknown as { message: Message };
+    const results = await queue.batchStore(broken);
+    assert.equal(results.length, 450);
+    assert.deepEqual(
+      results.flatMap(({ ok }, n) => (ok ? [] : [n])),
+      [3, 210, 211, 400, 401],
+    );
+    for (const { error } of results) if (error !== undefined) code("OTSParameterInvalid")(error);
+    const stored = results.flatMap(({ sequenceId }) => (sequenceId === undefined ? [] : [sequenceId]));
+    assert.deepEqual(await ids(queue.scanForward({ maxCount: Infinity })), stored, "ids ascend in the order of the messages");
+    const large = await queue.batchStore(Array.from({ length: 12 }, (_, n) => ({ message: { text: "y".repeat(1 << 20), n } })));
+    assert.ok(
+      large.every(({ ok }) => ok),
+      "messages of more than 4 MB together go in several batches",
+    );
+    assert.deepEqual(await queue.batchStore([]), []);
+  }),
+);
+
+test(
+  "L2: a page of large messages takes several reads, and ends where it should",
+  { skip },
+  on(async (db) => {
+    const queue = (await chat(db, { sequenceIdGeneration: "MANUAL" })).createTimelineQueue({ room: "a" });
+    for (let n = 1; n <= 14; n++) await queue.store({ text: "x".repeat(1 << 20), n }, { sequenceId: n });
+    const first = await queue.page({ maxCount: 10 });
+    assert.deepEqual(
+      first.entries.map(({ sequenceId }) => sequenceId),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+    );
+    const second = await queue.page({ token: first.token!, maxCount: 10 });
+    assert.deepEqual(
+      second.entries.map(({ sequenceId }) => sequenceId),
+      [11, 12, 13, 14],
+    );
+    assert.equal(second.token, null);
+  }),
+);
+
+test(
+  "L2: batches keep the limits, and messages go alone only when a batch was refused as a whole",
+  { skip },
+  on(async (db) => {
+    const calls: (number | "alone")[] = [];
+    const counted = new Proxy(db, {
+      get(target, name) {
+        if (name === "batchWriteRow") calls.push(NaN);
+        if (name === "putRow") calls.push("alone");
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]): unknown => {
+          if (name === "batchWriteRow") calls[calls.length - 1] = (args[0] as unknown[]).length;
+          return (value as (...args: unknown[]) => unknown).apply(target, args);
+        };
+      },
+    });
+    const store = await chat(counted);
+    const queue = store.createTimelineQueue({ room: "a" });
+    const taken = async (entries: readonly Message[]): Promise<(number | "alone")[]> => {
+      calls.length = 0;
+      await queue.batchStore(entries.map((message) => ({ message })));
+      return [...calls];
+    };
+    const bytes = (count: number): Message => ({ raw: new Uint8Array(count) }) as unknown as Message;
+    assert.deepEqual(await taken(Array.from({ length: 401 }, () => ({ text: "" }))), [200, 200, 1]);
+    assert.deepEqual(await taken(Array.from({ length: 5 }, () => bytes(1_500_000))), [2, 2, 1]);
+    assert.deepEqual(await taken([bytes(2_000_000), { text: "x".repeat(700_000) }, { text: "y" }]), [1, 2], "a text may have three bytes a character");
+    assert.deepEqual(await taken([{ text: "" }, bytes(2_097_153), { text: "" }]), [3, "alone", "alone", "alone"]);
+    assert.deepEqual(await taken([bytes(2_097_153)]), [1]);
+    await db.close();
+    assert.deepEqual(await taken([{ text: "" }, { text: "" }]), [2]);
+  }),
+);
 
 test("L2: messages expire by the time to live of the store", { skip }, async () => {
   const db = await open({ clock: { now: Date.UTC(2026, 0, 1) } });
@@ -366,104 +516,128 @@ test("L2: messages expire by the time to live of the store", { skip }, async () 
   await db.close();
 });
 
-test("L1: prepareTables may be called again, refuses another table by name, and dropAllTables removes all", { skip }, on(async (db) => {
-  const store = await chat(db, { timeToLive: 86_400 });
-  await store.prepareTables();
-  await chat(db);
-  await assert.rejects(chat(db, { timeToLive: 100_000 }), (error: Error & { hint?: string }) => {
-    assert.match(error.hint ?? "", /expected 100000, found 86400/);
-    return code("OTSObjectAlreadyExist", /another time to live/)(error);
-  });
-  await assert.rejects(chat(db, { sequenceIdGeneration: "MANUAL" }), (error: Error & { hint?: string }) => {
-    assert.match(error.hint ?? "", /expected room STRING, sequence_id INTEGER, found room STRING, sequence_id INTEGER AUTO_INCREMENT/);
-    return code("OTSObjectAlreadyExist", /another primary key/)(error);
-  });
-  const queue = store.createTimelineQueue({ room: "a" });
-  await queue.store({ text: "x" });
-  await store.dropAllTables();
-  await store.dropAllTables();
-  await assert.rejects(store.dropAllTables({ signal: AbortSignal.abort(new Error("given up")) }), /given up/);
-  await assert.rejects(queue.getLatestSequenceId(), code("OTSObjectNotExist"));
-  await store.prepareTables();
-  assert.equal(await queue.getLatestSequenceId(), 0);
-}));
+test(
+  "L1: prepareTables may be called again, refuses another table by name, and dropAllTables removes all",
+  { skip },
+  on(async (db) => {
+    const store = await chat(db, { timeToLive: 86_400 });
+    await store.prepareTables();
+    await chat(db);
+    await assert.rejects(chat(db, { timeToLive: 100_000 }), (error: Error & { hint?: string }) => {
+      assert.match(error.hint ?? "", /expected 100000, found 86400/);
+      return code("OTSObjectAlreadyExist", /another time to live/)(error);
+    });
+    await assert.rejects(chat(db, { sequenceIdGeneration: "MANUAL" }), (error: Error & { hint?: string }) => {
+      assert.match(error.hint ?? "", /expected room STRING, sequence_id INTEGER, found room STRING, sequence_id INTEGER AUTO_INCREMENT/);
+      return code("OTSObjectAlreadyExist", /another primary key/)(error);
+    });
+    const queue = store.createTimelineQueue({ room: "a" });
+    await queue.store({ text: "x" });
+    await store.dropAllTables();
+    await store.dropAllTables();
+    await assert.rejects(store.dropAllTables({ signal: AbortSignal.abort(new Error("given up")) }), /given up/);
+    await assert.rejects(queue.getLatestSequenceId(), code("OTSObjectNotExist"));
+    await store.prepareTables();
+    assert.equal(await queue.getLatestSequenceId(), 0);
+  }),
+);
 
-test("L3: a sync queue: fanOut stores a message for every receiver, in batches, and tells which failed", { skip }, on(async (db) => {
-  const inboxes = timelines(db).createTimelineStore<Message>({ tableName: "inbox", identifier: [{ name: "user", type: "STRING" }] });
-  await inboxes.prepareTables();
-  const users: { user: string }[] = Array.from({ length: 1003 }, (_, n) => ({ user: `user ${n}` }));
-  users[7] = { user: 7 as unknown as string };
-  users[300] = { user: "x".repeat(1025) };
-  users[1001] = users[1000];
-  const results = await inboxes.fanOut(new Set(users).values(), { text: "hello" });
-  assert.equal(results.length, 1002, "a set has the repeated one once");
-  const twice = await inboxes.fanOut([users[0], users[1000], users[1000]], { text: "again" });
-  const [own, first, second] = twice.map(({ sequenceId = 0 }) => sequenceId);
-  assert.ok(own > 0 && second > first && first > results[1000].sequenceId!, "each receiver's ids ascend");
-  assert.deepEqual(results.flatMap(({ ok, identifier }) => (ok ? [] : [identifier])), [users[7], users[300]]);
-  for (const { error } of results) if (error !== undefined) code("OTSParameterInvalid", /'identifiers\[7\].user'|MaxLength:1024 with CurrentLength:1025/)(error);
-  for (const { ok, sequenceId, identifier } of results) {
-    if (!ok) continue;
-    const { value } = await inboxes.createTimelineQueue(identifier).scanForward({ maxCount: 1 }).next() as { value: unknown };
-    assert.deepEqual(value, { sequenceId, message: { text: "hello" } });
-  }
-  assert.ok((await inboxes.fanOut([{ user: "a" }], { text: undefined as unknown as string })).every(({ ok }) => !ok));
-  await assert.rejects(inboxes.fanOut("abc" as never, { text: "" }), code("OTSParameterInvalid", /'identifiers'/));
-  const control = new AbortController();
-  control.abort(new Error("given up"));
-  await assert.rejects(inboxes.fanOut([{ user: "a" }], { text: "" }, { signal: control.signal }), /given up/);
-}));
-
-test("L3: a store queue: readers pull one timeline of each conversation, each from the id that it has seen", { skip }, on(async (db) => {
-  const room = (await chat(db)).createTimelineQueue({ room: "lobby" });
-  const seen = { ann: 0 as SequenceId, bob: 0 as SequenceId };
-  const pull = async (reader: keyof typeof seen): Promise<string[]> => {
-    const texts: string[] = [];
-    for await (const { sequenceId, message } of room.scanForward({ after: seen[reader], maxCount: Infinity })) {
-      texts.push(message.text);
-      seen[reader] = sequenceId;
+test(
+  "L3: a sync queue: fanOut stores a message for every receiver, in batches, and tells which failed",
+  { skip },
+  on(async (db) => {
+    const inboxes = timelines(db).createTimelineStore<Message>({ tableName: "inbox", identifier: [{ name: "user", type: "STRING" }] });
+    await inboxes.prepareTables();
+    const users: { user: string }[] = Array.from({ length: 1003 }, (_, n) => ({ user: `user ${n}` }));
+    users[7] = { user: 7 as unknown as string };
+    users[300] = { user: "x".repeat(1025) };
+    users[1001] = users[1000];
+    const results = await inboxes.fanOut(new Set(users).values(), { text: "hello" });
+    assert.equal(results.length, 1002, "a set has the repeated one once");
+    const twice = await inboxes.fanOut([users[0], users[1000], users[1000]], { text: "again" });
+    const [own, first, second] = twice.map(({ sequenceId = 0 }) => sequenceId);
+    assert.ok(own > 0 && second > first && first > results[1000].sequenceId!, "each receiver's ids ascend");
+    assert.deepEqual(
+      results.flatMap(({ ok, identifier }) => (ok ? [] : [identifier])),
+      [users[7], users[300]],
+    );
+    for (const { error } of results)
+      if (error !== undefined) code("OTSParameterInvalid", /'identifiers\[7\].user'|MaxLength:1024 with CurrentLength:1025/)(error);
+    for (const { ok, sequenceId, identifier } of results) {
+      if (!ok) continue;
+      const { value } = (await inboxes.createTimelineQueue(identifier).scanForward({ maxCount: 1 }).next()) as { value: unknown };
+      assert.deepEqual(value, { sequenceId, message: { text: "hello" } });
     }
-    return texts;
-  };
-  await room.store({ text: "one" });
-  assert.deepEqual(await pull("ann"), ["one"]);
-  await room.batchStore([{ message: { text: "two" } }, { message: { text: "three" } }]);
-  assert.deepEqual(await pull("ann"), ["two", "three"]);
-  assert.deepEqual(await pull("bob"), ["one", "two", "three"]);
-  assert.deepEqual(await pull("bob"), []);
-}));
+    assert.ok((await inboxes.fanOut([{ user: "a" }], { text: undefined as unknown as string })).every(({ ok }) => !ok));
+    await assert.rejects(inboxes.fanOut("abc" as never, { text: "" }), code("OTSParameterInvalid", /'identifiers'/));
+    const control = new AbortController();
+    control.abort(new Error("given up"));
+    await assert.rejects(inboxes.fanOut([{ user: "a" }], { text: "" }, { signal: control.signal }), /given up/);
+  }),
+);
 
-test("L3: a reader that pulls while others write sees every message once, in order", { skip }, on(async (db) => {
-  const store = await chat(db);
-  const room = store.createTimelineQueue({ room: "lobby" });
-  const pulled: string[] = [];
-  let writing = true;
-  const reader = (async (): Promise<void> => {
-    let after: SequenceId = 0;
-    for (let last = false; !last;) {
-      last = !writing;
-      for await (const { sequenceId, message } of room.scanForward({ after, maxCount: 7 })) {
-        pulled.push(message.text);
-        after = sequenceId;
-        if (pulled.length < 2000) last = false;
+test(
+  "L3: a store queue: readers pull one timeline of each conversation, each from the id that it has seen",
+  { skip },
+  on(async (db) => {
+    const room = (await chat(db)).createTimelineQueue({ room: "lobby" });
+    const seen = { ann: 0 as SequenceId, bob: 0 as SequenceId };
+    const pull = async (reader: keyof typeof seen): Promise<string[]> => {
+      const texts: string[] = [];
+      for await (const { sequenceId, message } of room.scanForward({ after: seen[reader], maxCount: Infinity })) {
+        texts.push(message.text);
+        seen[reader] = sequenceId;
       }
-    }
-  })();
-  const writer = async (who: number): Promise<void> => {
-    for (let n = 0; n < 100; n++) {
-      if (who % 2 === 0) await room.store({ text: `${who}/${n}` });
-      else if (who % 4 === 1) await room.batchStore([{ message: { text: `${who}/${n}` } }]);
-      else room.storeAsync({ text: `${who}/${n}` });
-      if (n % 10 === 0) await store.createTimelineQueue({ room: `other ${n}` }).store({ text: "" });
-    }
-  };
-  await Promise.all(Array.from({ length: 20 }, (_, who) => writer(who)));
-  await room.flush();
-  writing = false;
-  await reader;
-  assert.equal(pulled.length, 2000);
-  for (let who = 0; who < 20; who++) assert.deepEqual(pulled.filter((text) => text.startsWith(`${who}/`)), Array.from({ length: 100 }, (_, n) => `${who}/${n}`));
-}));
+      return texts;
+    };
+    await room.store({ text: "one" });
+    assert.deepEqual(await pull("ann"), ["one"]);
+    await room.batchStore([{ message: { text: "two" } }, { message: { text: "three" } }]);
+    assert.deepEqual(await pull("ann"), ["two", "three"]);
+    assert.deepEqual(await pull("bob"), ["one", "two", "three"]);
+    assert.deepEqual(await pull("bob"), []);
+  }),
+);
+
+test(
+  "L3: a reader that pulls while others write sees every message once, in order",
+  { skip },
+  on(async (db) => {
+    const store = await chat(db);
+    const room = store.createTimelineQueue({ room: "lobby" });
+    const pulled: string[] = [];
+    let writing = true;
+    const reader = (async (): Promise<void> => {
+      let after: SequenceId = 0;
+      for (let last = false; !last; ) {
+        last = !writing;
+        for await (const { sequenceId, message } of room.scanForward({ after, maxCount: 7 })) {
+          pulled.push(message.text);
+          after = sequenceId;
+          if (pulled.length < 2000) last = false;
+        }
+      }
+    })();
+    const writer = async (who: number): Promise<void> => {
+      for (let n = 0; n < 100; n++) {
+        if (who % 2 === 0) await room.store({ text: `${who}/${n}` });
+        else if (who % 4 === 1) await room.batchStore([{ message: { text: `${who}/${n}` } }]);
+        else room.storeAsync({ text: `${who}/${n}` });
+        if (n % 10 === 0) await store.createTimelineQueue({ room: `other ${n}` }).store({ text: "" });
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, (_, who) => writer(who)));
+    await room.flush();
+    writing = false;
+    await reader;
+    assert.equal(pulled.length, 2000);
+    for (let who = 0; who < 20; who++)
+      assert.deepEqual(
+        pulled.filter((text) => text.startsWith(`${who}/`)),
+        Array.from({ length: 100 }, (_, n) => `${who}/${n}`),
+      );
+  }),
+);
 
 test("L2: flush tells of messages whose table is gone, and calls on a closed database are refused by name", { skip }, async () => {
   const db = await open();
@@ -475,7 +649,10 @@ test("L2: flush tells of messages whose table is gone, and calls on a closed dat
     assert.deepEqual([error.code, error.failed, error.stored], ["OTSObjectNotExist", 5000, 0]);
     return true;
   });
-  assert.deepEqual((await queue.batchStore([{ message: { text: "" } }])).map(({ error }) => error?.code), ["OTSObjectNotExist"]);
+  assert.deepEqual(
+    (await queue.batchStore([{ message: { text: "" } }])).map(({ error }) => error?.code),
+    ["OTSObjectNotExist"],
+  );
   await store.prepareTables();
   queue.storeAsync({ text: "on its way" });
   const closing = db.close();
@@ -484,30 +661,41 @@ test("L2: flush tells of messages whose table is gone, and calls on a closed dat
   assert.throws(() => queue.storeAsync({ text: "late" }), code("Closed"));
   await assert.rejects(queue.store({ text: "late" }), code("Closed"));
   await assert.rejects(queue.scanForward().next(), code("Closed"));
-  assert.deepEqual((await queue.batchStore([{ message: { text: "late" } }])).map(({ error }) => error?.code), ["Closed"]);
+  assert.deepEqual(
+    (await queue.batchStore([{ message: { text: "late" } }])).map(({ error }) => error?.code),
+    ["Closed"],
+  );
 });
 
-test("W3: the types of messages are checked", { skip }, on(async (db) => {
-  const { double } = await load();
-  const { createTimelineStore } = timelines(db);
-  interface Typed { readonly text: string; readonly price?: number; readonly to?: readonly string[] }
-  const store = createTimelineStore<Typed>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to"] });
-  await store.prepareTables();
-  const queue = store.createTimelineQueue({ id: 1 });
-  const id = await queue.store({ text: "a", price: double(3), to: ["b"] });
-  await queue.update(id, { price: 4.5 });
-  const entry = await queue.get(id);
-  const text: string | undefined = entry?.message.text;
-  assert.equal(text, "a");
-  // @ts-expect-error a number is no text
-  await queue.store({ text: 5 });
-  // @ts-expect-error a field is missing
-  await queue.store({ price: 5 });
-  // @ts-expect-error a text is no Double
-  await queue.store({ text: double(5) });
-  // @ts-expect-error no such field
-  await queue.update(id, { prize: 5 });
-  // @ts-expect-error a Date is no value
-  createTimelineStore<{ readonly at: Date }>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }] });
-  assert.equal((await queue.page()).entries.length, 4, "only types refuse these");
-}));
+test(
+  "W3: the types of messages are checked",
+  { skip },
+  on(async (db) => {
+    const { double } = await load();
+    const { createTimelineStore } = timelines(db);
+    interface Typed {
+      readonly text: string;
+      readonly price?: number;
+      readonly to?: readonly string[];
+    }
+    const store = createTimelineStore<Typed>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to"] });
+    await store.prepareTables();
+    const queue = store.createTimelineQueue({ id: 1 });
+    const id = await queue.store({ text: "a", price: double(3), to: ["b"] });
+    await queue.update(id, { price: 4.5 });
+    const entry = await queue.get(id);
+    const text: string | undefined = entry?.message.text;
+    assert.equal(text, "a");
+    // @ts-expect-error a number is no text
+    await queue.store({ text: 5 });
+    // @ts-expect-error a field is missing
+    await queue.store({ price: 5 });
+    // @ts-expect-error a text is no Double
+    await queue.store({ text: double(5) });
+    // @ts-expect-error no such field
+    await queue.update(id, { prize: 5 });
+    // @ts-expect-error a Date is no value
+    createTimelineStore<{ readonly at: Date }>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }] });
+    assert.equal((await queue.page()).entries.length, 4, "only types refuse these");
+  }),
+);

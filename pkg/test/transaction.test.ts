@@ -34,24 +34,46 @@ test("R7: calls of a transaction leave one after another, in call order, with it
   for (const expected of [2, 3, 4, 5]) {
     await tick();
     assert.equal(engine.frames.length, expected);
-    assert.deepEqual(engine.frames.at(-1)!.map(({ transaction }) => transaction), ["tx-1"]);
+    assert.deepEqual(
+      engine.frames.at(-1)!.map(({ transaction }) => transaction),
+      ["tx-1"],
+    );
     engine.answer();
   }
   const [, , { row }, { consumed }] = await calls;
   assert.deepEqual([row?.get("at"), consumed, tx.state], [1, { read: 0, write: 1 }, "COMMITTED"]);
-  assert.deepEqual(engine.frames.map(([{ op }]) => op), [8, 1, 1, 4, 9]);
+  assert.deepEqual(
+    engine.frames.map(([{ op }]) => op),
+    [8, 1, 1, 4, 9],
+  );
 });
 
 test("R7: after commit and after abort every call rejects with OTSSessionNotExist", async () => {
-  for (const [end, state] of [["commit", "COMMITTED"], ["abort", "ABORTED"]] as const) {
+  for (const [end, state] of [
+    ["commit", "COMMITTED"],
+    ["abort", "ABORTED"],
+  ] as const) {
     const { engine, tx } = await start();
     const ending = tx[end]();
-    const late = [tx.putRow(put(1)), tx.updateRow({ ...put(1), attributes: undefined, put: { a: 1 } } as never), tx.getRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }), tx.commit()].map((call) => call.catch((error: unknown) => error));
+    const late = [
+      tx.putRow(put(1)),
+      tx.updateRow({ ...put(1), attributes: undefined, put: { a: 1 } } as never),
+      tx.getRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }),
+      tx.commit(),
+    ].map((call) => call.catch((error: unknown) => error));
     await ending;
     assert.equal(tx.state, state);
     assert.ok(gone(await late[0]) && gone(await late[2]) && gone(await late[3]));
     assert.ok(((await late[1]) as TabStoreError).code === "OTSParameterInvalid", "arguments are checked first");
-    for (const call of [tx.deleteRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }), tx.getRange({ tableName: "t" }), tx.batchWriteRow([]), tx.abort(), tx.scan({ tableName: "t" }).next(), tx.scanPages({ tableName: "t" }).next()]) await assert.rejects(call, gone);
+    for (const call of [
+      tx.deleteRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }),
+      tx.getRange({ tableName: "t" }),
+      tx.batchWriteRow([]),
+      tx.abort(),
+      tx.scan({ tableName: "t" }).next(),
+      tx.scanPages({ tableName: "t" }).next(),
+    ])
+      await assert.rejects(call, gone);
     await tx[Symbol.asyncDispose]();
     assert.equal(engine.frames.length, 2);
   }

@@ -2,7 +2,19 @@
 
 import { test } from "node:test";
 
-import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, inspectImport, type Prices, type RangeKey, type Row, type Transaction } from "../src/index.js";
+import {
+  AUTO_INCREMENT,
+  col,
+  type Database,
+  type Filter,
+  INF_MAX,
+  INF_MIN,
+  inspectImport,
+  type Prices,
+  type RangeKey,
+  type Row,
+  type Transaction,
+} from "../src/index.js";
 
 const tableName = "t";
 const primaryKey = { room: "lobby", id: AUTO_INCREMENT };
@@ -12,7 +24,13 @@ async function allowed(db: Database, tx: Transaction, signal: AbortSignal | unde
   const filter: Filter = { operator: "AND", filters: [col("a").eq(1).or({ column: "b", comparator: "EXIST" }).not(), { offset: 0, limit: 5 }] };
   await db.putRow({ tableName, primaryKey, condition: { column: filter } });
   await db.updateRow({ tableName, primaryKey, put: { a: 1 } });
-  await db.batchWriteRow([{ tableName, put: { primaryKey } }, { tableName, delete: { primaryKey: known } }], { atomic: true });
+  await db.batchWriteRow(
+    [
+      { tableName, put: { primaryKey } },
+      { tableName, delete: { primaryKey: known } },
+    ],
+    { atomic: true },
+  );
   db.writer(tableName).put({ primaryKey });
   for await (const row of db.scan({ tableName, start: { room: "lobby", id: INF_MIN }, end: { room: "lobby", id: INF_MAX }, filter })) row.get("a");
   for (let start: RangeKey | undefined, page; (page = await db.getRange({ tableName, start })).nextStartPrimaryKey !== null; start = page.nextStartPrimaryKey) {

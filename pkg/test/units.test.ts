@@ -7,14 +7,20 @@ import type { AccessKey, NewAccessKey } from "../src/index.js";
 import { code, load, open, skip } from "./support/package.js";
 
 const NOW = 1_700_000_000_000;
-const primaryKey = [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER" }] as const;
+const primaryKey = [
+  { name: "id", type: "INTEGER" },
+  { name: "at", type: "INTEGER" },
+] as const;
 
 test("C5: what goes over a partition key's limit is refused, stores nothing, and succeeds in a later second", { skip }, async () => {
   const db = await open({ clock: { now: NOW }, retry: false, throttle: { unitsPerSecond: 5 } });
   await db.createTable({ tableName: "t", primaryKey });
   const put = (at: number, id = 1) => db.putRow({ tableName: "t", primaryKey: { id, at } });
   for (let at = 0; at < 5; at++) await put(at);
-  await assert.rejects(put(5), (error: Error & { retryable: boolean }) => code("OTSCapacityUnitExhausted", /Capacity unit is not enough/)(error) && error.retryable);
+  await assert.rejects(
+    put(5),
+    (error: Error & { retryable: boolean }) => code("OTSCapacityUnitExhausted", /Capacity unit is not enough/)(error) && error.retryable,
+  );
   await put(0, 2);
   await db.setClock(NOW + 1000);
   assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 1, at: 5 } })).row, null);
@@ -26,19 +32,33 @@ test("C5: the client's back-off does that by itself, for calls, batches and writ
   const db = await open({ throttle: { unitsPerSecond: 40 }, retry: { attempts: 30, minDelay: 20, maxDelay: 200 } });
   await db.createTable({ tableName: "t", primaryKey });
   await Promise.all(Array.from({ length: 30 }, (_, at) => db.putRow({ tableName: "t", primaryKey: { id: 1, at }, attributes: { at2: at } })));
-  const results = await db.batchWriteRow(Array.from({ length: 30 }, (_, at) => ({ tableName: "t", put: { primaryKey: { id: 1, at: 100 + at }, returnContent: "PRIMARY_KEY" } })));
-  assert.deepEqual(results.map((result) => result.row?.primaryKey.at), Array.from({ length: 30 }, (_, at) => 100 + at));
+  const results = await db.batchWriteRow(
+    Array.from({ length: 30 }, (_, at) => ({ tableName: "t", put: { primaryKey: { id: 1, at: 100 + at }, returnContent: "PRIMARY_KEY" } })),
+  );
+  assert.deepEqual(
+    results.map((result) => result.row?.primaryKey.at),
+    Array.from({ length: 30 }, (_, at) => 100 + at),
+  );
   const writer = db.writer("t");
   for (let at = 0; at < 50; at++) writer.put({ primaryKey: { id: 2, at } });
   assert.equal((await writer.close()).rows, 50);
   await Promise.all(Array.from({ length: 45 }, () => db.updateRow({ tableName: "t", primaryKey: { id: 3, at: 0 }, increment: { n: 1 } })));
   assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 3, at: 0 } })).row?.get("n"), 45);
-  const asked = [{ tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at })), columnsToGet: ["at2"] }, { tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at: 100 + at })) }];
+  const asked = [
+    { tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at })), columnsToGet: ["at2"] },
+    { tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at: 100 + at })) },
+  ];
   const reading = db.batchGetRow(asked);
   asked[0].primaryKeys[29].at = 3;
   const [found, more] = await reading;
-  assert.deepEqual(found.map(({ row }) => row?.get("at2")), Array.from({ length: 30 }, (_, at) => at));
-  assert.deepEqual(more.map(({ row }) => row?.get("at")), Array.from({ length: 30 }, (_, at) => 100 + at));
+  assert.deepEqual(
+    found.map(({ row }) => row?.get("at2")),
+    Array.from({ length: 30 }, (_, at) => at),
+  );
+  assert.deepEqual(
+    more.map(({ row }) => row?.get("at")),
+    Array.from({ length: 30 }, (_, at) => 100 + at),
+  );
   await db.close();
 });
 
@@ -57,13 +77,21 @@ test("table operations over their limit are refused, and made again by themselve
 test("C2, C3: what is used above the reserved units is on demand, by second and by hour, at the given prices", { skip }, async () => {
   const db = await open({ clock: { now: NOW }, prices: { reserved: { read: 1, write: 2 }, onDemand: { read: 10_000, write: 20_000 } } });
   await db.createTable({ tableName: "t", primaryKey, reservedThroughput: { read: 100, write: 0 } });
-  const read = async (times: number): Promise<void> => void (await Promise.all(Array.from({ length: times }, () => db.getRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }))));
+  const read = async (times: number): Promise<void> =>
+    void (await Promise.all(Array.from({ length: times }, () => db.getRow({ tableName: "t", primaryKey: { id: 1, at: 1 } }))));
   for (const times of [120, 95, 110]) {
     await read(times);
     await db.setClock((await db.metrics()).now + 1000);
   }
   const seconds = await db.computeConsumed({ tableName: "t", period: "second", start: NOW, end: NOW + 3000 });
-  assert.deepEqual(seconds.periods.map(({ start, reserved, onDemand, consumed }) => [start, reserved.read, onDemand.read, consumed.read]), [[NOW, 100, 20, 120], [NOW + 1000, 100, 0, 95], [NOW + 2000, 100, 10, 110]]);
+  assert.deepEqual(
+    seconds.periods.map(({ start, reserved, onDemand, consumed }) => [start, reserved.read, onDemand.read, consumed.read]),
+    [
+      [NOW, 100, 20, 120],
+      [NOW + 1000, 100, 0, 95],
+      [NOW + 2000, 100, 10, 110],
+    ],
+  );
   assert.equal(seconds.total.onDemand.read, 30);
   const hour = await db.computeConsumed({ tableName: "t" });
   assert.deepEqual([hour.periods.length, hour.total.onDemand.read, hour.total.consumed.read], [1, 30, 325]);
@@ -102,19 +130,27 @@ test("P1: a table is split by size and describeTable tells its partitions", { sk
   let state = 1;
   const noise = (): Uint8Array => Uint8Array.from({ length: 600 }, () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24);
   for (let round = 0; round < 20; round++) {
-    await Promise.all(Array.from({ length: 50 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { id: (i * 20 + round) * 3, at: 0 }, attributes: { bytes: noise() } })));
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { id: (i * 20 + round) * 3, at: 0 }, attributes: { bytes: noise() } })),
+    );
   }
   await db.flush();
   await db.compact();
   const { partitions } = await db.describeTable("t");
-  assert.ok(partitions.length > 3, JSON.stringify(partitions, (_, value) => (typeof value === "bigint" ? String(value) : value)));
+  assert.ok(
+    partitions.length > 3,
+    JSON.stringify(partitions, (_, value) => (typeof value === "bigint" ? String(value) : value)),
+  );
   for (const [n, { lowerBound, upperBound, bytes }] of partitions.entries()) {
     assert.equal(typeof lowerBound, n === 0 ? "object" : "bigint");
     assert.equal(upperBound, partitions[n + 1]?.lowerBound ?? null);
     assert.ok(bytes > 0);
   }
   const { trees } = await db.metrics();
-  assert.deepEqual(trees.find(({ tableName }) => tableName === "t")?.partitions.map(({ partitionId }) => partitionId), partitions.map(({ partitionId }) => partitionId));
+  assert.deepEqual(
+    trees.find(({ tableName }) => tableName === "t")?.partitions.map(({ partitionId }) => partitionId),
+    partitions.map(({ partitionId }) => partitionId),
+  );
   let rows = 0;
   for await (const page of db.scanPages({ tableName: "t" })) rows += page.length;
   assert.equal(rows, 1000);
@@ -123,11 +159,23 @@ test("P1: a table is split by size and describeTable tells its partitions", { sk
 
 test("P4: the ends of slices have all key columns, whatever their names", { skip }, async () => {
   const [{ INF_MIN, INF_MAX }, db] = [await load(), await open()];
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "__proto__", type: "INTEGER" }, { name: "at", type: "INTEGER" }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "__proto__", type: "INTEGER" },
+      { name: "at", type: "INTEGER" },
+    ],
+  });
   const { splits } = await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1 });
   const ends = splits.flatMap(({ lower, upper }) => [lower, upper]);
-  const all = (value: unknown) => [["__proto__", value], ["at", value]];
-  assert.deepEqual(ends.map((end) => Object.entries(end)), [all(INF_MIN), all(INF_MAX)]);
+  const all = (value: unknown) => [
+    ["__proto__", value],
+    ["at", value],
+  ];
+  assert.deepEqual(
+    ends.map((end) => Object.entries(end)),
+    [all(INF_MIN), all(INF_MAX)],
+  );
   await db.close();
 });
 
@@ -137,7 +185,11 @@ test("P4: split points cut a table into slices that hold all of it", { skip }, a
   const empty = await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1 });
   assert.deepEqual([empty.splits.length, empty.consumed, empty.primaryKey], [1, { read: 1, write: 0 }, primaryKey]);
   const writer = db.writer("t");
-  for (let id = 0; id < 400; id++) await writer.put({ primaryKey: { id, at: 0 }, attributes: { bytes: Uint8Array.from({ length: 20_000 }, (_, i) => Math.imul(i + id * 7919, 2_654_435_761) >>> 13) } });
+  for (let id = 0; id < 400; id++)
+    await writer.put({
+      primaryKey: { id, at: 0 },
+      attributes: { bytes: Uint8Array.from({ length: 20_000 }, (_, i) => Math.imul(i + id * 7919, 2_654_435_761) >>> 13) },
+    });
   await writer.close();
   await db.flush();
   const { splits, consumed } = await db.computeSplitPointsBySize({ tableName: "t", splitSize: 2, splitSizeUnitBytes: 1 << 20 });

@@ -21,7 +21,10 @@ function silence(tick: (oldest: unknown, after?: number) => Verdict, now: () => 
 
 test("frozen: a call that waits for a second is followed by pings, and a second of pings without an answer is enough", () => {
   const { tick } = watched();
-  assert.deepEqual(Array.from({ length: 8 }, () => tick("call")), ["wait", "wait", "wait", "ping", "ping", "ping", "ping", "frozen"]);
+  assert.deepEqual(
+    Array.from({ length: 8 }, () => tick("call")),
+    ["wait", "wait", "wait", "ping", "ping", "ping", "ping", "frozen"],
+  );
 });
 
 test("frozen: answers to calls begin anew, and when nothing waits there are no more ticks", () => {
@@ -70,7 +73,11 @@ test("frozen: a tab that did not run itself takes over from nobody: it slept, or
 });
 
 test("frozen: a tab whose timers are throttled takes over later", () => {
-  for (const [after, least, most] of [[TICK, 1900, 2100], [1000, 6000, 10_000], [60_000, 300_000, 600_000]]) {
+  for (const [after, least, most] of [
+    [TICK, 1900, 2100],
+    [1000, 6000, 10_000],
+    [60_000, 300_000, 600_000],
+  ]) {
     const { tick, now } = watched();
     const took = silence(tick, now, after);
     assert.ok(took >= least && took <= most, `${took} ms with ticks every ${after} ms`);

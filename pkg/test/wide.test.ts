@@ -17,25 +17,60 @@ test("R6: filters in both notations choose the same rows, in every read", { skip
   const { col, double } = await load();
   const db = await open();
   await table(db);
-  for (let id = 0; id < 40; id++) await db.putRow({ ...key(id), attributes: { n: id, half: double(id / 2), label: `no.${id}`, ...(id % 4 === 0 ? { fourth: true } : {}) } });
+  for (let id = 0; id < 40; id++)
+    await db.putRow({ ...key(id), attributes: { n: id, half: double(id / 2), label: `no.${id}`, ...(id % 4 === 0 ? { fourth: true } : {}) } });
   const cases = [
     [col("n").ge(38), { column: "n", comparator: "GREATER_EQUAL", value: 38 }, [38, 39]],
     [col("half").lt(double(1)), { column: "half", comparator: "LESS_THAN", value: double(1) }, [0, 1]],
     [col("half").eq(1), { column: "half", comparator: "EQUAL", value: 1 }, []],
     [col("id").eq(7), { column: "id", comparator: "EQUAL", value: 7 }, [7]],
-    [col("fourth").eq(true, { passIfMissing: false }).and(col("n").gt(30)), { operator: "AND", filters: [{ column: "fourth", comparator: "EQUAL", value: true, passIfMissing: false }, { column: "n", comparator: "GREATER_THAN", value: 30 }] }, [32, 36]],
-    [col("fourth").exists().not().and(col("n").lt(3)), { operator: "AND", filters: [{ operator: "NOT", filters: [{ column: "fourth", comparator: "EXIST" }] }, { column: "n", comparator: "LESS_THAN", value: 3 }] }, [1, 2]],
-    [col("label").transfer("no\\.(\\d+)", "INTEGER").gt(37), { column: "label", comparator: "GREATER_THAN", value: 37, valueTransferRule: { regex: "no\\.(\\d+)", castType: "INTEGER" } }, [38, 39]],
-    [col("label").transfer("\\d+", "DOUBLE").ge(39), { column: "label", comparator: "GREATER_EQUAL", value: 39, valueTransferRule: { regex: "\\d+", castType: "DOUBLE" } }, [39]],
+    [
+      col("fourth").eq(true, { passIfMissing: false }).and(col("n").gt(30)),
+      {
+        operator: "AND",
+        filters: [
+          { column: "fourth", comparator: "EQUAL", value: true, passIfMissing: false },
+          { column: "n", comparator: "GREATER_THAN", value: 30 },
+        ],
+      },
+      [32, 36],
+    ],
+    [
+      col("fourth").exists().not().and(col("n").lt(3)),
+      {
+        operator: "AND",
+        filters: [
+          { operator: "NOT", filters: [{ column: "fourth", comparator: "EXIST" }] },
+          { column: "n", comparator: "LESS_THAN", value: 3 },
+        ],
+      },
+      [1, 2],
+    ],
+    [
+      col("label").transfer("no\\.(\\d+)", "INTEGER").gt(37),
+      { column: "label", comparator: "GREATER_THAN", value: 37, valueTransferRule: { regex: "no\\.(\\d+)", castType: "INTEGER" } },
+      [38, 39],
+    ],
+    [
+      col("label").transfer("\\d+", "DOUBLE").ge(39),
+      { column: "label", comparator: "GREATER_EQUAL", value: 39, valueTransferRule: { regex: "\\d+", castType: "DOUBLE" } },
+      [39],
+    ],
   ] as const;
   for (const [built, plain, wanted] of cases) {
     for (const filter of [built, plain]) {
-      assert.deepEqual((await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")), wanted);
+      assert.deepEqual(
+        (await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")),
+        wanted,
+      );
       const scanned = [];
       for await (const row of db.scan({ tableName: "t", filter })) scanned.push(row.get("id"));
       assert.deepEqual(scanned, wanted);
       const [found] = await db.batchGetRow([{ tableName: "t", primaryKeys: Array.from({ length: 40 }, (_, id) => ({ id })), filter }]);
-      assert.deepEqual(found.flatMap(({ row }) => row?.get("id") ?? []), wanted);
+      assert.deepEqual(
+        found.flatMap(({ row }) => row?.get("id") ?? []),
+        wanted,
+      );
       assert.equal((await db.getRow({ ...key(39), filter })).row !== null, (wanted as readonly number[]).includes(39));
     }
   }
@@ -43,9 +78,14 @@ test("R6: filters in both notations choose the same rows, in every read", { skip
   assert.deepEqual(page.row?.columnNames, ["half", "label"]);
   assert.deepEqual((await db.getRow({ ...key(4), filter: col("n").eq(4).and({ offset: 3, limit: 9 }) })).row?.columnNames, ["n"]);
   for (const [filter, message] of [
-    [col("n").eq(1).and(), /^Invalid AND\/OR operator: the number of sub-filters must be more than 1\./], [{ operator: "NOT", filters: [] }, /^Invalid NOT operator/], [{ offset: 0, limit: 0 }, /^Limit in ColumnPaginationFilter/],
-    [{ offset: -1, limit: 1 }, /^Offset in ColumnPaginationFilter/], [col("n").transfer("(", "STRING").eq("x"), /regular expression/], [col("n").transfer("x".repeat(257), "STRING").eq("x"), /MaxLength:256/],
-  ] as const) await assert.rejects(db.getRow({ ...key(1), filter: filter as never }), code("OTSParameterInvalid", message));
+    [col("n").eq(1).and(), /^Invalid AND\/OR operator: the number of sub-filters must be more than 1\./],
+    [{ operator: "NOT", filters: [] }, /^Invalid NOT operator/],
+    [{ offset: 0, limit: 0 }, /^Limit in ColumnPaginationFilter/],
+    [{ offset: -1, limit: 1 }, /^Offset in ColumnPaginationFilter/],
+    [col("n").transfer("(", "STRING").eq("x"), /regular expression/],
+    [col("n").transfer("x".repeat(257), "STRING").eq("x"), /MaxLength:256/],
+  ] as const)
+    await assert.rejects(db.getRow({ ...key(1), filter: filter as never }), code("OTSParameterInvalid", message));
   await assert.rejects(db.putRow({ ...key(1), condition: { column: { offset: 0, limit: 1 } } }), code("OTSParameterInvalid", /Invalid type of filter/));
   await db.close();
 });
@@ -58,9 +98,22 @@ test("Integers and Doubles never match each other, and a column of both is compa
   for (const [id, n] of values.entries()) await db.putRow({ ...key(id), attributes: n === undefined ? {} : { n } });
   const present = { passIfMissing: false };
   for (const [filter, wanted] of [
-    [col("n").gt(12), [1, 3]], [col("n").gt(12, present), [1]], [col("n").gt(12.5, present), [0, 2]], [col("n").gt(double(12), present), [0, 2]], [col("n").gt(12, present).not(), [0, 2, 3, 4, 5]],
-    [col("n").gt(12, present).or(col("n").gt(double(12), present)), [0, 1, 2]],
-  ] as const) assert.deepEqual((await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")), wanted);
+    [col("n").gt(12), [1, 3]],
+    [col("n").gt(12, present), [1]],
+    [col("n").gt(12.5, present), [0, 2]],
+    [col("n").gt(double(12), present), [0, 2]],
+    [col("n").gt(12, present).not(), [0, 2, 3, 4, 5]],
+    [
+      col("n")
+        .gt(12, present)
+        .or(col("n").gt(double(12), present)),
+      [0, 1, 2],
+    ],
+  ] as const)
+    assert.deepEqual(
+      (await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")),
+      wanted,
+    );
   const { row } = await db.getRow(key(2));
   await db.updateRow({ ...key(2), put: { n: row!.get("n")!, same: double(row!.get("n") as number) } });
   const written = (await db.getRow(key(2))).row!;
@@ -75,7 +128,10 @@ test("a writer may put a row again into a table with indexes, and the index hold
   for (let n = 0; n < 500; n++) writer.put({ primaryKey: { id: n % 90 }, attributes: { state: n < 450 ? "new" : "old" } });
   assert.equal((await writer.close()).rows, 500);
   const { rows } = await db.getRange({ tableName: "by_state", start: { state: "old", id: INF_MIN }, end: { state: "old", id: INF_MAX } });
-  assert.deepEqual(rows.map((row) => row.get("id")), Array.from({ length: 50 }, (_, id) => id));
+  assert.deepEqual(
+    rows.map((row) => row.get("id")),
+    Array.from({ length: 50 }, (_, id) => id),
+  );
   await db.close();
 });
 
@@ -86,7 +142,7 @@ test("R6: a condition decides and writes in one step: of 100 callers that compar
   await db.putRow({ ...key(1), attributes: { n: 0 } });
   let failed = 0;
   const caller = async (): Promise<void> => {
-    for (let round = 0; round < 5;) {
+    for (let round = 0; round < 5; ) {
       const n = (await db.getRow(key(1))).row!.get("n") as number;
       try {
         await db.putRow({ ...key(1), attributes: { n: n + 1 }, condition: { rowExistence: "EXPECT_EXIST", column: col("n").eq(n, { passIfMissing: false }) } });
@@ -103,7 +159,10 @@ test("R6: a condition decides and writes in one step: of 100 callers that compar
   // On a row that is missing every column is.
   await db.putRow({ ...key(2), attributes: { n: 1 }, condition: { column: { column: "n", comparator: "EQUAL", value: 5 } } });
   await assert.rejects(db.deleteRow({ ...key(3), condition: { column: col("n").eq(5, { passIfMissing: false }) } }), code("OTSConditionCheckFail"));
-  const [ok, refused] = await db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 2 }, put: { m: 1 }, condition: { column: col("n").eq(1) } } }, { tableName: "t", delete: { primaryKey: { id: 1 }, condition: { column: col("n").ne(500) } } }]);
+  const [ok, refused] = await db.batchWriteRow([
+    { tableName: "t", update: { primaryKey: { id: 2 }, put: { m: 1 }, condition: { column: col("n").eq(1) } } },
+    { tableName: "t", delete: { primaryKey: { id: 1 }, condition: { column: col("n").ne(500) } } },
+  ]);
   assert.deepEqual([ok.ok, refused.error?.code, ok.consumed], [true, "OTSConditionCheckFail", { read: 1, write: 1 }]);
   await db.close();
 });
@@ -113,10 +172,12 @@ test("R6: increments of 100 callers are counted exactly, past 2^53 too, and only
   await table(db);
   const start = 2n ** 53n - 50n;
   await db.putRow({ ...key(1), attributes: { big: start, text: "x" } });
-  const results = await Promise.all(Array.from({ length: 100 }, async (_, i) => {
-    if (i % 3 === 0) await Promise.resolve();
-    return db.updateRow({ ...key(1), increment: { big: 1, fresh: -3n }, returnContent: { afterModify: ["fresh", "big"] } });
-  }));
+  const results = await Promise.all(
+    Array.from({ length: 100 }, async (_, i) => {
+      if (i % 3 === 0) await Promise.resolve();
+      return db.updateRow({ ...key(1), increment: { big: 1, fresh: -3n }, returnContent: { afterModify: ["fresh", "big"] } });
+    }),
+  );
   const { row } = await db.getRow(key(1));
   assert.deepEqual([row?.get("big"), row?.get("fresh")], [start + 100n, -300]);
   assert.equal(new Set(results.map((result) => result.row?.get("fresh"))).size, 100);
@@ -130,7 +191,13 @@ test("R6: increments of 100 callers are counted exactly, past 2^53 too, and only
 test("R7: a transaction's writes are seen by its own reads only, until all of them are there at once", { skip }, async () => {
   const { col } = await load();
   const db = await open();
-  await db.createTable({ tableName: "account", primaryKey: [{ name: "owner", type: "STRING" }, { name: "kind", type: "STRING" }] });
+  await db.createTable({
+    tableName: "account",
+    primaryKey: [
+      { name: "owner", type: "STRING" },
+      { name: "kind", type: "STRING" },
+    ],
+  });
   const row = (kind: string, owner = "ann") => ({ tableName: "account", primaryKey: { owner, kind } });
   await db.putRow({ ...row("cash"), attributes: { balance: 100 } });
   const balances = async (from: Pick<Database, "getRange">): Promise<unknown[]> =>
@@ -138,8 +205,11 @@ test("R7: a transaction's writes are seen by its own reads only, until all of th
   const tx = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
   assert.deepEqual([tx.state, tx.consumed, tx.id.length > 0], ["OPEN", { read: 0, write: 1 }, true]);
   const results = await Promise.all([
-    tx.updateRow({ ...row("cash"), increment: { balance: -10 }, condition: { column: col("balance").ge(10) } }), tx.putRow({ ...row("savings"), attributes: { balance: 10 } }),
-    tx.batchWriteRow([{ tableName: "account", put: { primaryKey: { owner: "ann", kind: "bonds" }, attributes: { balance: 1 } } }]), tx.deleteRow(row("bonds")), tx.getRow(row("savings")),
+    tx.updateRow({ ...row("cash"), increment: { balance: -10 }, condition: { column: col("balance").ge(10) } }),
+    tx.putRow({ ...row("savings"), attributes: { balance: 10 } }),
+    tx.batchWriteRow([{ tableName: "account", put: { primaryKey: { owner: "ann", kind: "bonds" }, attributes: { balance: 1 } } }]),
+    tx.deleteRow(row("bonds")),
+    tx.getRow(row("savings")),
   ]);
   assert.equal(results[4].row?.get("balance"), 10);
   assert.deepEqual([await balances(tx), await balances(db)], [[90, 10], [100]]);
@@ -150,7 +220,8 @@ test("R7: a transaction's writes are seen by its own reads only, until all of th
   await assert.rejects(tx.putRow(row("cash", "bob")), code("OTSDataOutOfRange", /PartKey/));
   assert.deepEqual(await tx.commit(), { consumed: { read: 0, write: 1 } });
   assert.deepEqual([tx.state, await balances(db)], ["COMMITTED", [90, 10]]);
-  for (const call of [() => tx.putRow(row("x")), () => tx.commit(), () => tx.abort(), () => tx.getRow(row("x"))]) await assert.rejects(call, code("OTSSessionNotExist"));
+  for (const call of [() => tx.putRow(row("x")), () => tx.commit(), () => tx.abort(), () => tx.getRow(row("x"))])
+    await assert.rejects(call, code("OTSSessionNotExist"));
   {
     await using block = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
     await block.deleteRow(row("cash"));
@@ -168,13 +239,21 @@ test("R7: others wait for a transaction by themselves, and are refused where the
   const order: string[] = [];
   const note = (what: string) => (): void => void order.push(what);
   const outside = [
-    db.updateRow({ ...key(1), put: { from: "outside" } }).then(note("update")), db.updateRow({ ...key(1), increment: { n: 1 } }).then(note("increment")),
+    db.updateRow({ ...key(1), put: { from: "outside" } }).then(note("update")),
+    db.updateRow({ ...key(1), increment: { n: 1 } }).then(note("increment")),
     db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } }).then(async (next) => {
       note("start")();
       await next.abort();
     }),
-    db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } }, { tableName: "t", put: { primaryKey: { id: 2 } } }]).then((results) => assert.ok(results.every(({ ok }) => ok))),
-    db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } }], { atomic: true }).then((results) => assert.ok(results.every(({ ok }) => ok))),
+    db
+      .batchWriteRow([
+        { tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } },
+        { tableName: "t", put: { primaryKey: { id: 2 } } },
+      ])
+      .then((results) => assert.ok(results.every(({ ok }) => ok))),
+    db
+      .batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } }], { atomic: true })
+      .then((results) => assert.ok(results.every(({ ok }) => ok))),
   ];
   await new Promise((resolve) => setTimeout(resolve, 30));
   assert.equal(order.length, 0);
@@ -191,7 +270,10 @@ test("R7: others wait for a transaction by themselves, and are refused where the
   await other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
   await assert.rejects(other.putRow(key(1)), code("OTSRowOperationConflict", /modified by the other request/));
   await assert.rejects(other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } }), code("OTSRowOperationConflict"));
-  await assert.rejects(other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1, at: 2 } }), code("OTSParameterInvalid", /StartLocalTransaction support only one primary key/));
+  await assert.rejects(
+    other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1, at: 2 } }),
+    code("OTSParameterInvalid", /StartLocalTransaction support only one primary key/),
+  );
   await assert.rejects(other.startLocalTransaction({ tableName: "nope", partitionKey: { id: 1 } }), code("OTSObjectNotExist"));
   for (const tx of [first, late]) await assert.rejects(tx.commit(), code("Closed"));
   await other.close();
@@ -199,16 +281,45 @@ test("R7: others wait for a transaction by themselves, and are refused where the
 
 test("R7: an atomic batch writes all of its rows or none", { skip }, async () => {
   const db = await open();
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER" }] });
-  const put = (at: number, condition?: object, id = 1) => ({ tableName: "t", put: { primaryKey: { id, at }, attributes: { n: at }, ...(condition ? { condition } : {}) } });
-  const all = await db.batchWriteRow([put(1), put(2), { tableName: "t", update: { primaryKey: { id: 1, at: 3 }, put: { n: 1 }, returnContent: "PRIMARY_KEY" } }], { atomic: true });
-  assert.deepEqual(all.map(({ ok, row }) => [ok, row?.primaryKey.at]), [[true, undefined], [true, undefined], [true, 3]]);
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "id", type: "INTEGER" },
+      { name: "at", type: "INTEGER" },
+    ],
+  });
+  const put = (at: number, condition?: object, id = 1) => ({
+    tableName: "t",
+    put: { primaryKey: { id, at }, attributes: { n: at }, ...(condition ? { condition } : {}) },
+  });
+  const all = await db.batchWriteRow(
+    [put(1), put(2), { tableName: "t", update: { primaryKey: { id: 1, at: 3 }, put: { n: 1 }, returnContent: "PRIMARY_KEY" } }],
+    { atomic: true },
+  );
+  assert.deepEqual(
+    all.map(({ ok, row }) => [ok, row?.primaryKey.at]),
+    [
+      [true, undefined],
+      [true, undefined],
+      [true, 3],
+    ],
+  );
   const none = await db.batchWriteRow([put(4), put(1, { rowExistence: "EXPECT_NOT_EXIST" }), put(5)], { atomic: true });
-  assert.deepEqual(none.map(({ error }) => error?.code), ["OTSConditionCheckFail", "OTSConditionCheckFail", "OTSConditionCheckFail"]);
+  assert.deepEqual(
+    none.map(({ error }) => error?.code),
+    ["OTSConditionCheckFail", "OTSConditionCheckFail", "OTSConditionCheckFail"],
+  );
   const scattered = await db.batchWriteRow([put(4), put(4, undefined, 2)], { atomic: true });
-  assert.deepEqual(scattered.map(({ error }) => error?.code), ["OTSDataOutOfRange", "OTSDataOutOfRange"]);
+  assert.deepEqual(
+    scattered.map(({ error }) => error?.code),
+    ["OTSDataOutOfRange", "OTSDataOutOfRange"],
+  );
   assert.equal((await db.getRange({ tableName: "t" })).rows.length, 3);
-  for (const [options, message] of [[{ atomic: 1 }, /'atomic' is a number/], [{ atomically: true }, /Unknown argument 'atomically'/], [5, /'batchWriteRow' is a number/]] as const) {
+  for (const [options, message] of [
+    [{ atomic: 1 }, /'atomic' is a number/],
+    [{ atomically: true }, /Unknown argument 'atomically'/],
+    [5, /'batchWriteRow' is a number/],
+  ] as const) {
     await assert.rejects(db.batchWriteRow([put(4)], options as never), code("OTSParameterInvalid", message));
   }
   await db.close();

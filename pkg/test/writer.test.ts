@@ -33,7 +33,10 @@ test("rows leave in batches of at most 200, and close resolves when all are stor
   assert.equal(result.rows, 1050);
   assert.deepEqual(result.consumed, { read: 0, write: 1050 });
   assert.equal(engine.store.size, 1050);
-  assert.deepEqual(engine.frames.map(([{ rows }]) => rows.length), [200, 200, 200, 200, 200, 50]);
+  assert.deepEqual(
+    engine.frames.map(([{ rows }]) => rows.length),
+    [200, 200, 200, 200, 200, 50],
+  );
   assert.equal(seen.at(-1), 1050);
 });
 
@@ -45,11 +48,17 @@ test("rows that come one by one share a batch while another is on its way", asyn
     await Promise.resolve();
     await Promise.resolve();
   }
-  assert.deepEqual(engine.frames.map(([{ rows }]) => rows.length), [1]);
+  assert.deepEqual(
+    engine.frames.map(([{ rows }]) => rows.length),
+    [1],
+  );
   engine.answer();
   await Promise.resolve();
   await tick();
-  assert.deepEqual(engine.frames.map(([{ rows }]) => rows.length), [1, 49]);
+  assert.deepEqual(
+    engine.frames.map(([{ rows }]) => rows.length),
+    [1, 49],
+  );
   engine.answer();
   await writer.close();
 });
@@ -131,7 +140,10 @@ test("a wrong row throws at once, takes nothing, and the writer goes on", async 
   const { db, engine } = open();
   const writer = db.writer("t");
   writer.put(row(1));
-  assert.throws(() => writer.put({ primaryKey: { id: 2 }, attributes: { bad: NaN } }), (error) => error instanceof TabStoreError && /'bad'/.test(error.message));
+  assert.throws(
+    () => writer.put({ primaryKey: { id: 2 }, attributes: { bad: NaN } }),
+    (error) => error instanceof TabStoreError && /'bad'/.test(error.message),
+  );
   assert.throws(() => writer.put({ primaryKey: { id: 2 }, attribute: {} } as never), /Unknown argument 'attribute'/);
   writer.put(row(3));
   assert.equal((await writer.close()).rows, 2);
@@ -176,9 +188,12 @@ test("an engine that dies wakes who waits, and close says what was lost", async 
 test("an onProgress that throws fails the writer with its error, and leaves nobody waiting", async () => {
   const { db, engine } = open(false);
   const gone = new Error("the bar is gone");
-  const writer = db.writer("t", { maxRowsInFlight: 400, onProgress: () => {
-    throw gone;
-  } });
+  const writer = db.writer("t", {
+    maxRowsInFlight: 400,
+    onProgress: () => {
+      throw gone;
+    },
+  });
   let wait: undefined | Promise<void>;
   for (let i = 0; wait === undefined; i++) wait = writer.put(row(i));
   const closed = assert.rejects(writer.close(), (error) => error === gone);
@@ -186,7 +201,10 @@ test("an onProgress that throws fails the writer with its error, and leaves nobo
   engine.answer();
   await wait;
   await closed;
-  assert.throws(() => writer.put(row(1)), (error) => error === gone);
+  assert.throws(
+    () => writer.put(row(1)),
+    (error) => error === gone,
+  );
   assert.deepEqual(writer.progress, { ...writer.progress, rows: 400, failed: 0, pending: 0 });
 });
 
@@ -219,7 +237,10 @@ test("no row stands twice in a batch, which a table with indexes would refuse; t
   const writer = db.writer("t");
   for (const id of [1, 2, 1n, "1", Uint8Array.of(1), 3, "1", Uint8Array.of(1), AUTO_INCREMENT, AUTO_INCREMENT, 4]) writer.put({ primaryKey: { id } });
   await writer.close();
-  assert.deepEqual(engine.frames.flat().map(({ rows }) => rows.length), [2, 4, 5]);
+  assert.deepEqual(
+    engine.frames.flat().map(({ rows }) => rows.length),
+    [2, 4, 5],
+  );
 });
 
 test("an empty writer closes, and flush waits for what was put", async () => {
@@ -238,7 +259,15 @@ test("R4: a signal that aborts while a row is read ends the writer alone, and th
     const control = new AbortController();
     const writer = db.writer("t", { signal: control.signal });
     for (let id = 0; id < before; id++) writer.put(row(id));
-    const torn = { primaryKey: { id: 9000 }, attributes: { get n() { control.abort(new Error("enough")); return 1; } } };
+    const torn = {
+      primaryKey: { id: 9000 },
+      attributes: {
+        get n() {
+          control.abort(new Error("enough"));
+          return 1;
+        },
+      },
+    };
     assert.throws(() => writer.put(torn), /enough/);
     await db.putRow({ tableName: "t", primaryKey: { id: 9001 } });
     await assert.rejects(writer.close(), /enough/);

@@ -16,35 +16,73 @@ const hasDemo = existsSync(path.join(demo, "index.html"));
 
 /** A part of the sidebar: a folder of the site, and its pages by text and name. */
 const part = (text: string, folder: string, pages: readonly (readonly [string, string])[], collapsed?: boolean): DefaultTheme.SidebarItem => ({
-  text, collapsed, items: pages.map(([title, name]) => ({ text: title, link: `${folder}${name}` })),
+  text,
+  collapsed,
+  items: pages.map(([title, name]) => ({ text: title, link: `${folder}${name}` })),
 });
 
 const sidebar: DefaultTheme.SidebarItem[] = [
   part("Tutorials", "/tutorials/", [
-    ["Store and page", "store-and-page"], ["History and undo", "history-and-undo"], ["A live list in two tabs", "live-list"],
-    ["Offline and service worker", "offline"], ["Moving from Dexie", "from-dexie"], ["Moving to the cloud", "to-the-cloud"],
+    ["Store and page", "store-and-page"],
+    ["History and undo", "history-and-undo"],
+    ["A live list in two tabs", "live-list"],
+    ["Offline and service worker", "offline"],
+    ["Moving from Dexie", "from-dexie"],
+    ["Moving to the cloud", "to-the-cloud"],
   ]),
   part("Concepts", "/guide/", [
-    ["The package", "package"], ["Typed tables", "typed-tables"], ["Rows, versions, filters", "rows"], ["Indexes and transactions", "indexes-and-transactions"],
-    ["Live queries", "live"], ["Many tabs", "tabs"],
+    ["The package", "package"],
+    ["Typed tables", "typed-tables"],
+    ["Rows, versions, filters", "rows"],
+    ["Indexes and transactions", "indexes-and-transactions"],
+    ["Live queries", "live"],
+    ["Many tabs", "tabs"],
   ]),
   part("How-to", "/guide/", [
-    ["Many rows, files, exports", "many-rows"], ["Follow the changes of a table", "streams"], ["Chats and feeds: timelines", "timelines"], ["Tables of Azure", "azure"],
-    ["In a framework", "frameworks"], ["When something goes wrong", "trouble"], ["Schema changes, and tests", "changes-and-tests"],
+    ["Many rows, files, exports", "many-rows"],
+    ["Follow the changes of a table", "streams"],
+    ["Chats and feeds: timelines", "timelines"],
+    ["Tables of Azure", "azure"],
+    ["In a framework", "frameworks"],
+    ["When something goes wrong", "trouble"],
+    ["Schema changes, and tests", "changes-and-tests"],
   ]),
   part("Reference", "/api/", [
-    ["API", ""], ["tabstore", "tabstore/"], ["tabstore/schema", "tabstore/schema/"], ["tabstore/react", "tabstore/react/"], ["tabstore/timeline", "tabstore/timeline/"],
+    ["API", ""],
+    ["tabstore", "tabstore/"],
+    ["tabstore/schema", "tabstore/schema/"],
+    ["tabstore/react", "tabstore/react/"],
+    ["tabstore/timeline", "tabstore/timeline/"],
     ["tabstore/azure", "tabstore/azure/"],
   ]),
   part("Browsers, limits, figures", "/", [
-    ["Where it runs", "guide/hosts"], ["Guarantees", "guarantees"], ["Limits", "limits"], ["Damaged data", "salvage"], ["Figures", "figures"],
-    ["What is shown by tests", "conformance"], ["Changelog", "changelog"],
+    ["Where it runs", "guide/hosts"],
+    ["Guarantees", "guarantees"],
+    ["Limits", "limits"],
+    ["Damaged data", "salvage"],
+    ["Figures", "figures"],
+    ["What is shown by tests", "conformance"],
+    ["Changelog", "changelog"],
   ]),
-  part("Design", "/design/", [
-    ["Architecture", ""], ["The path of a row", "write-and-read"], ["Storage", "storage"], ["Stored formats", "format"], ["Sessions and tabs", "tabs"],
-    ["Modules and memory", "modules-and-memory"], ["Partitions, indexes, clocks", "partitions-and-indexes"], ["Streams and what reads them", "changes"],
-    ["The layers above the rows", "layers"], ["Where measurements decided", "measurements"], ["What browsers made us do", "browsers"], ["Tests", "tests"],
-  ], true),
+  part(
+    "Design",
+    "/design/",
+    [
+      ["Architecture", ""],
+      ["The path of a row", "write-and-read"],
+      ["Storage", "storage"],
+      ["Stored formats", "format"],
+      ["Sessions and tabs", "tabs"],
+      ["Modules and memory", "modules-and-memory"],
+      ["Partitions, indexes, clocks", "partitions-and-indexes"],
+      ["Streams and what reads them", "changes"],
+      ["The layers above the rows", "layers"],
+      ["Where measurements decided", "measurements"],
+      ["What browsers made us do", "browsers"],
+      ["Tests", "tests"],
+    ],
+    true,
+  ),
 ];
 
 /** A page is compiled to a program that imports Vue, which is installed beside this file and not beside the page. */

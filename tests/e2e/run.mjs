@@ -48,8 +48,10 @@ const engines = ENGINES.includes(asked) ? [asked] : ENGINES;
 const takesAll = asked !== undefined || wanted.length > 0 || times !== undefined;
 
 /** Whether a test of an engine was asked for. */
-const isChosen = (engine) => ({ name, file }) =>
-  (takesAll || engine === "chromium" || CHOSEN.includes(file)) && (wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word)));
+const isChosen =
+  (engine) =>
+  ({ name, file }) =>
+    (takesAll || engine === "chromium" || CHOSEN.includes(file)) && (wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word)));
 
 const started = performance.now();
 const counts = { ok: 0, failed: 0, ignored: 0 };
@@ -70,23 +72,37 @@ async function work(engine, next) {
 }
 
 /** The chosen tests of each engine. */
-const chosen = new Map(await Promise.all(engines.map(async (engine) => {
-  const lane = new Lane(engine);
-  const tests = (await lane.tests()).filter(isChosen(engine));
-  await lane.end();
-  return [engine, tests];
-})));
+const chosen = new Map(
+  await Promise.all(
+    engines.map(async (engine) => {
+      const lane = new Lane(engine);
+      const tests = (await lane.tests()).filter(isChosen(engine));
+      await lane.end();
+      return [engine, tests];
+    }),
+  ),
+);
 
 // A lane goes to the next engine when no test is left for the one before. The lanes take the other engines in different orders.
 // Tests that may take long begin first, so that no lane waits long for another one at the end.
-const shared = new Map(engines.map((engine) => [engine, chosen.get(engine).filter(({ alone }) => !alone).toSorted((a, b) => b.limit - a.limit)]));
+const shared = new Map(
+  engines.map((engine) => [
+    engine,
+    chosen
+      .get(engine)
+      .filter(({ alone }) => !alone)
+      .toSorted((a, b) => b.limit - a.limit),
+  ]),
+);
 const lanes = Number(process.env.E2E_LANES ?? 2 * availableParallelism());
-await Promise.all(Array.from({ length: lanes }, async (_, at) => {
-  const [first, ...others] = engines;
-  for (const engine of [first, ...(at % 2 === 0 ? others : others.reverse()), ...engines]) {
-    if (shared.get(engine).length > 0) await work(engine, () => shared.get(engine).shift());
-  }
-}));
+await Promise.all(
+  Array.from({ length: lanes }, async (_, at) => {
+    const [first, ...others] = engines;
+    for (const engine of [first, ...(at % 2 === 0 ? others : others.reverse()), ...engines]) {
+      if (shared.get(engine).length > 0) await work(engine, () => shared.get(engine).shift());
+    }
+  }),
+);
 for (const [engine, tests] of chosen) {
   const alone = tests.filter((test) => test.alone);
   if (alone.length > 0) await work(engine, () => alone.shift());

@@ -8,11 +8,16 @@ const examples = fileURLToPath(new URL("../../examples/tasks", import.meta.url))
 const serve = ["node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--strictPort", "--port"];
 
 const app = (folder, main, component, dev) => ({
-  name: `examples/tasks/${folder}: a live list and a live count, an edit while it runs, and a second tab`, folder: `tasks-${folder}`, component, serve, dev: { vite: "8.3.8", ...dev },
+  name: `examples/tasks/${folder}: a live list and a live count, an edit while it runs, and a second tab`,
+  folder: `tasks-${folder}`,
+  component,
+  serve,
+  dev: { vite: "8.3.8", ...dev },
   files() {
     const own = readdirSync(path.join(examples, folder)).map((name) => [name, readFileSync(path.join(examples, folder, name), "utf8")]);
     return {
-      ...Object.fromEntries(own), "store.js": readFileSync(path.join(examples, "store.js"), "utf8"),
+      ...Object.fromEntries(own),
+      "store.js": readFileSync(path.join(examples, "store.js"), "utf8"),
       "index.html": `<!doctype html><meta charset="utf-8"><title>tasks</title><div id="app"></div><script type="module" src="/${main}"></script>\n`,
     };
   },

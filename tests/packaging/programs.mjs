@@ -85,14 +85,25 @@ export async function extras() {
 
 /** The expected results of {@link EXTRAS}. */
 export const EXTRAS_EXPECTED = {
-  columns: [["id", "INTEGER"], ["name", "STRING"]],
+  columns: [
+    ["id", "INTEGER"],
+    ["name", "STRING"],
+  ],
   imported: 2,
-  rows: [[1, "Zo\u00eb", 1469030400000], [2, "b", 1469030400000], [2n ** 60n, "DOUBLE", undefined]],
+  rows: [
+    [1, "Zo\u00eb", 1469030400000],
+    [2, "b", 1469030400000],
+    [2n ** 60n, "DOUBLE", undefined],
+  ],
   refused: [true, "OTSObjectNotExist"],
   closed: "Closed",
   shared: 1,
   kept: "Busy",
-  names: [["busy", "high-performance"], ["demo", "high-performance"], ["stock", "capacity"]],
+  names: [
+    ["busy", "high-performance"],
+    ["demo", "high-performance"],
+    ["stock", "capacity"],
+  ],
   kind: "capacity",
   persistence: "indexeddb",
   wide: [1, [41], "ann"],

@@ -23,7 +23,15 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const work = path.join(root, "target/packaging");
 const pkg = path.join(root, "pkg");
 const wanted = process.argv.slice(2);
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".wasm": "application/wasm" };
 
 /** Runs a command to its end; fails with what it printed. */
@@ -109,7 +117,13 @@ async function serveDev(app, folder) {
   const address = `http://127.0.0.1:${port}/`;
   for (let tries = 0; tries < 150; tries++) {
     if (child.exitCode !== null) break;
-    if (await fetch(address).then((response) => response.ok, () => false)) return { address, stop: () => child.kill() };
+    if (
+      await fetch(address).then(
+        (response) => response.ok,
+        () => false,
+      )
+    )
+      return { address, stop: () => child.kill() };
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   child.kill();
@@ -168,7 +182,23 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/goo
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 
 await test("the tarball holds what the package promises, and nothing else", () => {
-  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/timeline.js", "dist/types/index.d.ts", "dist/types/timeline/index.d.ts", "README.md", "CHANGELOG.md", "docs/rows.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
+  for (const name of [
+    "dist/index.js",
+    "dist/worker.js",
+    "dist/tabs.js",
+    "dist/tabstore_bg.wasm",
+    "dist/inline.js",
+    "dist/node.js",
+    "dist/timeline.js",
+    "dist/types/index.d.ts",
+    "dist/types/timeline/index.d.ts",
+    "README.md",
+    "CHANGELOG.md",
+    "docs/rows.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    "package.json",
+  ]) {
     assert.ok(files.includes(name), `${name} is missing`);
   }
   for (const name of files) assert.match(name, /^(dist\/|docs\/|README\.md$|CHANGELOG\.md$|LICENSE-|package\.json$)/);
@@ -186,15 +216,20 @@ await test("publint and arethetypeswrong find nothing in the tarball", async () 
   assert.deepEqual(messages, []);
   const { types, problems } = await checkPackage(createPackageFromTarballData(bytes));
   assert.equal(types.kind, "included");
-  assert.deepEqual(problems.filter(({ kind, resolutionKind }) => !EXPECTED.has(`${kind} in ${resolutionKind}`)), []);
+  assert.deepEqual(
+    problems.filter(({ kind, resolutionKind }) => !EXPECTED.has(`${kind} in ${resolutionKind}`)),
+    [],
+  );
 });
 
 await test("Node: the readme's example runs in memory, and importing does nothing", () => {
   const folder = install({ folder: "node", dev: {} }, tarball, {
     "example.mjs": example.replace('open("demo")', 'open("demo", { storage: "memory" })'),
     "refused.mjs": 'import { open } from "tabstore"; await open("demo").catch((error) => console.log(error.code, error.message));\n',
-    "inline.mjs": 'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
-    "import.mjs": 'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+    "inline.mjs":
+      'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
+    "import.mjs":
+      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
@@ -202,20 +237,39 @@ await test("Node: the readme's example runs in memory, and importing does nothin
   assert.equal(run(process.execPath, ["import.mjs"], folder), "0\n");
 });
 
-for (const [name, version] of [["TypeScript 5", "5.9.3"], ["TypeScript 7", "7.0.2"]]) {
+for (const [name, version] of [
+  ["TypeScript 5", "5.9.3"],
+  ["TypeScript 7", "7.0.2"],
+]) {
   await test(`${name}: the readme's example has types, in a browser and in Node`, () => {
-    const chat = 'import { timelines } from "tabstore/timeline";\nconst rooms = timelines(db).createTimelineStore<{ text: string }>({ tableName: "room", identifier: [{ name: "room", type: "STRING" }] });\n'
-      + "// @ts-expect-error a text is no number\nawait rooms.createTimelineQueue({ room: 'a' }).store({ text: 5 });\n";
-    const source = (entry) => `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n${chat}`;
-    const config = (module, moduleResolution, lib, types) => JSON.stringify({
-      compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", ...lib], types, strict: true, noEmit: true, exactOptionalPropertyTypes: true },
-      files: ["example.ts", "inline.ts"],
-    });
+    const chat =
+      'import { timelines } from "tabstore/timeline";\nconst rooms = timelines(db).createTimelineStore<{ text: string }>({ tableName: "room", identifier: [{ name: "room", type: "STRING" }] });\n' +
+      "// @ts-expect-error a text is no number\nawait rooms.createTimelineQueue({ room: 'a' }).store({ text: 5 });\n";
+    const source = (entry) =>
+      `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n${chat}`;
+    const config = (module, moduleResolution, lib, types) =>
+      JSON.stringify({
+        compilerOptions: {
+          module,
+          moduleResolution,
+          target: "ES2022",
+          lib: ["ES2022", ...lib],
+          types,
+          strict: true,
+          noEmit: true,
+          exactOptionalPropertyTypes: true,
+        },
+        files: ["example.ts", "inline.ts"],
+      });
     const folder = install({ folder: name.toLowerCase().replace(" ", "-"), dev: { typescript: version, "@types/node": "20.19.24" } }, tarball, {
-      "example.ts": source("tabstore"), "inline.ts": source("tabstore/inline"),
-      "bundler.json": config("ESNext", "Bundler", ["DOM"], []), "browser.json": config("NodeNext", "NodeNext", ["DOM"], []), "node.json": config("NodeNext", "NodeNext", [], ["node"]),
+      "example.ts": source("tabstore"),
+      "inline.ts": source("tabstore/inline"),
+      "bundler.json": config("ESNext", "Bundler", ["DOM"], []),
+      "browser.json": config("NodeNext", "NodeNext", ["DOM"], []),
+      "node.json": config("NodeNext", "NodeNext", [], ["node"]),
     });
-    for (const project of ["bundler.json", "browser.json", "node.json"]) run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", project], folder);
+    for (const project of ["bundler.json", "browser.json", "node.json"])
+      run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", project], folder);
   });
 }
 
@@ -292,7 +346,12 @@ await test(REACT.name, async () => {
     assert.equal(counted, mounts, "each mount has counted once");
     await page.evaluate(() => engine.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { mounts: -1 } }));
     await page.waitForFunction(() => document.querySelector("#seen").textContent.endsWith(", mounts -1"));
-    for (const [id, title] of [[1, "a"], [2, "b"], [3, "c"]]) await page.evaluate(([id, title]) => notes.note.put({ id, title, at: new Date(id) }), [id, title]);
+    for (const [id, title] of [
+      [1, "a"],
+      [2, "b"],
+      [3, "c"],
+    ])
+      await page.evaluate(([id, title]) => notes.note.put({ id, title, at: new Date(id) }), [id, title]);
     await page.waitForFunction(() => document.querySelector("#notes").textContent === "c b; first: a; 3");
     await page.evaluate(() => notes.note.update(1, { title: "d", at: new Date(9) }));
     await page.waitForFunction(() => document.querySelector("#notes").textContent === "d c; first: d; 3");
@@ -320,9 +379,11 @@ for (const app of FRAMEWORKS.filter(({ folder }) => tier === "full" || folder ==
       const shows = (where, heading, count, titles) =>
         where.waitForFunction(
           ([heading, count, titles]) =>
-            document.querySelector("h1")?.textContent === heading && document.querySelector("p").textContent === `${count} in all`
-            && [...document.querySelectorAll("li")].map(({ textContent }) => textContent).join() === titles,
-          [heading, count, titles], { timeout: 30_000 },
+            document.querySelector("h1")?.textContent === heading &&
+            document.querySelector("p").textContent === `${count} in all` &&
+            [...document.querySelectorAll("li")].map(({ textContent }) => textContent).join() === titles,
+          [heading, count, titles],
+          { timeout: 30_000 },
         );
       const add = async (where, title) => {
         await where.getByLabel("Title").fill(title);

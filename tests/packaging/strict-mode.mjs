@@ -102,6 +102,10 @@ export function* edits(times) {
   for (let edit = 1; edit <= times; edit++) {
     const what = edit % 2 === 0 ? "store" : "component";
     at[what] = edit;
-    yield { file: what === "store" ? "store.js" : "App.jsx", text: (what === "store" ? store : component)(edit), shows: `component ${at.component}, store ${at.store}, ` };
+    yield {
+      file: what === "store" ? "store.js" : "App.jsx",
+      text: (what === "store" ? store : component)(edit),
+      shows: `component ${at.component}, store ${at.store}, `,
+    };
   }
 }

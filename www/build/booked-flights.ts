@@ -14,7 +14,11 @@ function scatter(value: number): number {
 /** A UUID of version 4, the same for the same number, and of another number another one. */
 export function uuidOf(number: number): string {
   // Each of the four words differs with the number, and the first alone tells all numbers apart.
-  const words = [0, 1, 2, 3].map((place) => scatter(number + Math.imul(place, 0x9e3779b9)).toString(16).padStart(8, "0"));
+  const words = [0, 1, 2, 3].map((place) =>
+    scatter(number + Math.imul(place, 0x9e3779b9))
+      .toString(16)
+      .padStart(8, "0"),
+  );
   const hex = words.join("");
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) & 3];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;

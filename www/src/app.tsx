@@ -35,7 +35,8 @@ function followAddress(): void {
   const wanted = current.state === "none" ? undefined : current.wanted;
   // A clock that moves is the same clock: only having one or not asks for another engine.
   const again = current.state === "refused" && isAskedFor(instance);
-  const same = !again && wanted !== undefined && wanted.name === instance && wanted.storage === storage && (wanted.clock === undefined) === (clock === undefined);
+  const same =
+    !again && wanted !== undefined && wanted.name === instance && wanted.storage === storage && (wanted.clock === undefined) === (clock === undefined);
   if (!same) void openInstance(wantedAt({ name: instance, storage, clock }));
 }
 
@@ -60,7 +61,16 @@ export function App() {
   const other = route.value.example === undefined ? <Welcome /> : <Examples />;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
       <Header />
       <SessionBanners />
       {open ? (
@@ -72,7 +82,9 @@ export function App() {
           </main>
           <EnginePanel />
         </div>
-      ) : other}
+      ) : (
+        other
+      )}
       {open && <CallLog />}
       <LessonDialog />
     </>

@@ -17,14 +17,27 @@ function InstanceChip() {
   const kind = metrics.value?.kind;
   return (
     <div class="instance-chip">
-      <span class="instance-name" title="The open instance">{name}</span>
+      <span class="instance-name" title="The open instance">
+        {name}
+      </span>
       {kind !== undefined && <span class="tag">{kind}</span>}
-      <span class={`tag ${persistence === "memory" ? "caution" : "good"}`} title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}>
+      <span
+        class={`tag ${persistence === "memory" ? "caution" : "good"}`}
+        title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}
+      >
         {persistence === "memory" ? "in memory only" : "IndexedDB"}
       </span>
-      {persistence === "indexeddb" && <span class={`tag part ${part.value === "leads now" ? "good" : ""}`} title={PARTS[part.value]}>{part.value}</span>}
-      <span class="visually-hidden" role="status">{part.value === "leads now" ? "This tab leads now" : ""}</span>
-      <button type="button" class="button quiet" onClick={() => navigate({})}>Close instance</button>
+      {persistence === "indexeddb" && (
+        <span class={`tag part ${part.value === "leads now" ? "good" : ""}`} title={PARTS[part.value]}>
+          {part.value}
+        </span>
+      )}
+      <span class="visually-hidden" role="status">
+        {part.value === "leads now" ? "This tab leads now" : ""}
+      </span>
+      <button type="button" class="button quiet" onClick={() => navigate({})}>
+        Close instance
+      </button>
     </div>
   );
 }
@@ -36,12 +49,24 @@ export function Header() {
       <a class="brand" href="#/" aria-label="TabStore console: all instances">
         <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
           <rect width="32" height="32" rx="7" class="brand-ground" />
-          <g class="brand-bars"><rect x="7" y="7.5" width="18" height="4" rx="1.2" /><rect x="7" y="14" width="12" height="4" rx="1.2" opacity=".8" /><rect x="7" y="20.5" width="15" height="4" rx="1.2" opacity=".55" /></g>
+          <g class="brand-bars">
+            <rect x="7" y="7.5" width="18" height="4" rx="1.2" />
+            <rect x="7" y="14" width="12" height="4" rx="1.2" opacity=".8" />
+            <rect x="7" y="20.5" width="15" height="4" rx="1.2" opacity=".55" />
+          </g>
         </svg>
-        <span><b>TabStore</b> console</span>
+        <span>
+          <b>TabStore</b> console
+        </span>
       </a>
       <InstanceChip />
-      <button type="button" class="button quiet square push" title={THEME_TITLES[theme.value]} aria-label={`${THEME_TITLES[theme.value]}. Change.`} onClick={nextTheme}>
+      <button
+        type="button"
+        class="button quiet square push"
+        title={THEME_TITLES[theme.value]}
+        aria-label={`${THEME_TITLES[theme.value]}. Change.`}
+        onClick={nextTheme}
+      >
         <Icon name={theme.value} />
       </button>
     </header>

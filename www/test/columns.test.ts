@@ -13,12 +13,15 @@ test("W1: a wide table is shown by so many columns that no page has more than so
   assert.deepEqual(columnPage(0, 0, 5), { first: 0, end: 0, most: 5000 });
   for (const rows of [1, 25, 50, 100, 250]) {
     const seen = [];
-    for (let near = 0; near < 1024;) {
+    for (let near = 0; near < 1024; ) {
       const { first, end } = columnPage(1024, rows, near);
       assert.ok((end - first) * rows <= 5000 || end - first <= 20, `${rows} rows`);
       seen.push(end - first);
       near = end;
     }
-    assert.equal(seen.reduce((sum, some) => sum + some, 0), 1024);
+    assert.equal(
+      seen.reduce((sum, some) => sum + some, 0),
+      1024,
+    );
   }
 });

@@ -52,14 +52,21 @@ test("the write amplification is told once it means something, and else what it 
 test("levels are added up, and what is in segments beside their rows is told apart", () => {
   const level = (segments: number, bytes: number) => ({ level: 0, segments, bytes, entries: 0 });
   const tree = (...levels: ReturnType<typeof level>[]) => ({ tree: 1, tableName: "t", levels, partitions: [] });
-  assert.deepEqual(segmentSums({ trees: [tree(level(2, 30), level(1, 60)), tree(level(0, 5))], segments: { count: 3, bytes: 100, garbage: 0 } }), { count: 3, bytes: 95, rest: 5 });
+  assert.deepEqual(segmentSums({ trees: [tree(level(2, 30), level(1, 60)), tree(level(0, 5))], segments: { count: 3, bytes: 100, garbage: 0 } }), {
+    count: 3,
+    bytes: 95,
+    rest: 5,
+  });
 });
 
 test("the flights under bookings are the flights, each under a UUID of its own, in no order", () => {
   const flights = Array.from({ length: 5000 }, (_, delay) => ({ delay, time: delay / 2 }));
   const [head, ...lines] = bookedFlights(JSON.stringify(flights)).trimEnd().split("\n");
   assert.equal(head, "booking,delay,time");
-  assert.deepEqual(lines.map((line) => line.replace(/^[^,]*/, "")), flights.map(({ delay, time }) => `,${delay},${time}`));
+  assert.deepEqual(
+    lines.map((line) => line.replace(/^[^,]*/, "")),
+    flights.map(({ delay, time }) => `,${delay},${time}`),
+  );
   const keys = lines.map((line) => line.split(",", 1)[0] ?? "");
   assert.ok(keys.every((key) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(key)));
   assert.equal(new Set(keys).size, keys.length);

@@ -42,14 +42,25 @@ test("a problem that is told again is shown once, and the end of one is heard", 
   hear(error("Corrupt", "one"));
   hear(error("Corrupt", "two"));
   hear(null);
-  assert.deepEqual(troubles.value.map((one) => one.error.message), ["two"]);
+  assert.deepEqual(
+    troubles.value.map((one) => one.error.message),
+    ["two"],
+  );
   assert.equal(healthChanged.value, before + 3);
 });
 
 test("an index that could not be built is told by its table, as long as that is so", () => {
   forgetTroubles();
   const failure = error("Corrupt", "block 7 is damaged");
-  const tables = [{ tableName: "t", indexes: [{ indexName: "fine", failure: null }, { indexName: "i", failure }] }] as unknown as TableDescription[];
+  const tables = [
+    {
+      tableName: "t",
+      indexes: [
+        { indexName: "fine", failure: null },
+        { indexName: "i", failure },
+      ],
+    },
+  ] as unknown as TableDescription[];
   hear(error("Corrupt", "Index 'i' is not built, the next try is in 5 s: block 7 is damaged"));
   hear(error("Unavailable", "another matter"));
   leaveToTables(tables);

@@ -5,7 +5,10 @@ import { INF_MAX, INF_MIN, type KeyColumn } from "tabstore";
 
 import { compareKeys, compareValues, keyText, parseEnd } from "../src/lib/keys.ts";
 
-const SCHEMA: readonly KeyColumn[] = [{ name: "station", type: "STRING" }, { name: "at", type: "INTEGER" }];
+const SCHEMA: readonly KeyColumn[] = [
+  { name: "station", type: "STRING" },
+  { name: "at", type: "INTEGER" },
+];
 
 test("D1: keys compare as the store sorts them: integers by number, texts by their UTF-8 bytes", () => {
   const ordered = [INF_MIN, "", "B", "a", "aa", "\uffff", "\u{10000}", INF_MAX];

@@ -16,11 +16,20 @@ const store: GetRange = async ({ direction = "FORWARD", start, end, limit = 5000
   if (!forward) all.reverse();
   const rows = all.slice(0, limit).map((id) => ({ primaryKey: { id: BigInt(id) } }));
   const next = all[limit];
-  return { rows, nextStartPrimaryKey: next === undefined ? null : { id: BigInt(next) }, consumed: { read: 1, write: 0 } } as unknown as Awaited<ReturnType<GetRange>>;
+  return { rows, nextStartPrimaryKey: next === undefined ? null : { id: BigInt(next) }, consumed: { read: 1, write: 0 } } as unknown as Awaited<
+    ReturnType<GetRange>
+  >;
 };
 
-const view = (change: Partial<View> = {}): View =>
-  ({ tableName: "t", schema: [{ name: "id", type: "INTEGER" }], direction: "FORWARD", start: undefined, end: undefined, limit: 4, ...change });
+const view = (change: Partial<View> = {}): View => ({
+  tableName: "t",
+  schema: [{ name: "id", type: "INTEGER" }],
+  direction: "FORWARD",
+  start: undefined,
+  end: undefined,
+  limit: 4,
+  ...change,
+});
 const ids = (page: Page) => page.rows.map(({ primaryKey }) => Number(primaryKey.id));
 const first = (page: Page) => page.rows[0]!.primaryKey as RangeKey;
 
@@ -28,7 +37,14 @@ test("R3: pages follow each other forward, and back the same way", async () => {
   const one = await pageFrom(store, view(), undefined);
   const two = await pageFrom(store, view(), one.next);
   const three = await pageFrom(store, view(), two.next);
-  assert.deepEqual([ids(one), ids(two), ids(three)], [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]);
+  assert.deepEqual(
+    [ids(one), ids(two), ids(three)],
+    [
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+      [9, 10],
+    ],
+  );
   assert.deepEqual([one.before, two.before, three.next], [false, true, undefined]);
   const back = await pageBefore(store, view(), first(three));
   assert.deepEqual([ids(back), back.before, back.next], [[5, 6, 7, 8], true, { id: 9n }]);
@@ -61,7 +77,9 @@ test("the same backward", async () => {
 /** Turns of pages, and what they have shown. */
 function turns() {
   const shown: number[][] = [];
-  const asked = new PageTurns((page, error) => { shown.push(page === undefined ? [Number(error)] : ids(page)); });
+  const asked = new PageTurns((page, error) => {
+    shown.push(page === undefined ? [Number(error)] : ids(page));
+  });
   return { shown, asked, slow: (key?: RangeKey) => async (over: View) => setTimeout(5, await pageFrom(store, over, key)) };
 }
 
@@ -81,7 +99,14 @@ test("R3: reading again does not lose the page that was asked for and has not co
   assert.deepEqual(shown, [[5, 6, 7, 8]]);
   asked.again(view(), slow());
   await setTimeout(20);
-  assert.deepEqual(shown, [[5, 6, 7, 8], [1, 2, 3, 4]], "what is shown is read again");
+  assert.deepEqual(
+    shown,
+    [
+      [5, 6, 7, 8],
+      [1, 2, 3, 4],
+    ],
+    "what is shown is read again",
+  );
 });
 
 test("R3: a page that cannot be read shows its error, and only if it was asked for last", async () => {

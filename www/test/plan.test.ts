@@ -41,8 +41,14 @@ test("a key is suggested: one unique column, else two, else the row's number", a
 test("key columns keep the order in which they were chosen", async () => {
   const plan = startPlan(await csv("a,b,c\n1,x,q\n"), "t", ["a"]);
   const three = toggleKey(toggleKey(plan, "c"), "b");
-  assert.deepEqual(planKey(three).map(({ name }) => name), ["a", "c", "b"]);
-  assert.deepEqual(planKey(toggleKey(three, "a")).map(({ name }) => name), ["c", "b"]);
+  assert.deepEqual(
+    planKey(three).map(({ name }) => name),
+    ["a", "c", "b"],
+  );
+  assert.deepEqual(
+    planKey(toggleKey(three, "a")).map(({ name }) => name),
+    ["c", "b"],
+  );
 });
 
 test("T2, T3: what the store would refuse is said before", async () => {

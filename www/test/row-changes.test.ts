@@ -49,11 +49,24 @@ test("W1, R6: what is stored stands beside what is wanted, and what was changed 
   const was = await put({ kept: "a", changed: 1n, gone: "b" });
   await db.updateRow({ tableName, primaryKey, put: { changed: 2n, come: true }, deleteColumns: ["gone"] });
   const wanted = columnsOf(was).filter(({ name }) => name !== "kept");
-  assert.deepEqual(rowDifferences(was, await read(), wanted).map(({ name, now, wanted: then, changed }) => [name, now?.text, then?.text, changed]), [
-    ["changed", "2", "1", true], ["come", "true", undefined, true], ["gone", undefined, "b", true], ["kept", "a", undefined, false],
-  ]);
+  assert.deepEqual(
+    rowDifferences(was, await read(), wanted).map(({ name, now, wanted: then, changed }) => [name, now?.text, then?.text, changed]),
+    [
+      ["changed", "2", "1", true],
+      ["come", "true", undefined, true],
+      ["gone", undefined, "b", true],
+      ["kept", "a", undefined, false],
+    ],
+  );
   assert.equal(columnsOf(await read()).find(({ name }) => name === "changed")?.cells.length, 2);
-  assert.deepEqual(rowDifferences(was, null, []).map(({ name, changed }) => [name, changed]), [["changed", true], ["gone", true], ["kept", true]]);
+  assert.deepEqual(
+    rowDifferences(was, null, []).map(({ name, changed }) => [name, changed]),
+    [
+      ["changed", true],
+      ["gone", true],
+      ["kept", true],
+    ],
+  );
 });
 
 test("W1, R6: the condition of the write holds for the row as it was read, of any type, and for no other", async () => {
@@ -62,21 +75,26 @@ test("W1, R6: the condition of the write holds for the row as it was read, of an
   for (const change of [{ n: -6n }, { d: 3n }, { text: "" }, { bytes: new Uint8Array([0]) }, { yes: true }]) {
     const again = await put({ n: -5n, d: double(3), text: "Träume", bytes: new Uint8Array([0, 255]), yes: false });
     await db.updateRow({ tableName, primaryKey, put: change as Record<string, bigint> });
-    assert.ok(!await goesThrough(again), Object.keys(change).join());
-    assert.ok(!await goesThrough(again, Object.keys(change)));
-    assert.ok(await goesThrough(again, Object.keys(again.columns).filter((name) => !(name in change))));
+    assert.ok(!(await goesThrough(again)), Object.keys(change).join());
+    assert.ok(!(await goesThrough(again, Object.keys(change))));
+    assert.ok(
+      await goesThrough(
+        again,
+        Object.keys(again.columns).filter((name) => !(name in change)),
+      ),
+    );
   }
   const last = await put({ n: 1n });
   await db.updateRow({ tableName, primaryKey, deleteColumns: ["n"], put: { other: 1n } });
-  assert.ok(!await goesThrough(last), "a column has gone");
+  assert.ok(!(await goesThrough(last)), "a column has gone");
   assert.ok(await goesThrough(await put({ n: 1n }), ["come"]));
   const without = await put({ n: 1n });
   await db.updateRow({ tableName, primaryKey, put: { come: 1n } });
-  assert.ok(!await goesThrough(without, ["come"]), "a column has come");
+  assert.ok(!(await goesThrough(without, ["come"])), "a column has come");
   const empty = await put({});
   assert.ok(await goesThrough(empty));
   await db.deleteRow({ tableName, primaryKey });
-  assert.ok(!await goesThrough(empty), "the row has gone");
+  assert.ok(!(await goesThrough(empty)), "the row has gone");
   // A condition has room for 31 comparisons.
   const wide = await put(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`c${i}`, BigInt(i)])));
   assert.ok(await goesThrough(wide));

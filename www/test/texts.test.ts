@@ -15,16 +15,25 @@ test("numbers, sizes and times", () => {
   assert.equal(instant(1466676354000), "2016-06-23 10:05:54.000");
   assert.deepEqual([86_400, 9000, 1_000_000_000].map(period), ["1 day", "2 h 30 min", "31 years 259 days"]);
   assert.equal(timeToLive(-1), "never expires");
-  assert.deepEqual(["the site's data was cleared", "Condition check failed.", "Really?"].map(sentence), ["the site's data was cleared.", "Condition check failed.", "Really?"]);
+  assert.deepEqual(["the site's data was cleared", "Condition check failed.", "Really?"].map(sentence), [
+    "the site's data was cleared.",
+    "Condition check failed.",
+    "Really?",
+  ]);
   assert.deepEqual([share(1, 3), share(0, 5), share(0, 0)], ["33.3 %", "0 %", "–"]);
 });
 
 test("an address comes back as it was written", () => {
   const routes: Route[] = [
-    {}, { instance: "demo" }, { instance: "demo", table: "reading", order: "BACKWARD", start: ["SEA", "1"], end: ["", "&?#/"] },
+    {},
+    { instance: "demo" },
+    { instance: "demo", table: "reading", order: "BACKWARD", start: ["SEA", "1"], end: ["", "&?#/"] },
     { instance: "lesson", clock: 1469030400000, storage: "memory", table: "t" },
-    { instance: "demo", account: "demo" }, { instance: "demo", account: "demo", entities: "stations", filter: "Name eq 'a&b?#' and n gt 3", select: ["Name", "a,b"] },
-    { example: "", settings: {} }, { example: "chat", settings: {} }, { example: "chat", settings: { as: "Ann & Bob", room: "a/b?#" } },
+    { instance: "demo", account: "demo" },
+    { instance: "demo", account: "demo", entities: "stations", filter: "Name eq 'a&b?#' and n gt 3", select: ["Name", "a,b"] },
+    { example: "", settings: {} },
+    { example: "chat", settings: {} },
+    { example: "chat", settings: { as: "Ann & Bob", room: "a/b?#" } },
   ];
   for (const route of routes) {
     const back = parseRoute(formatRoute(route));

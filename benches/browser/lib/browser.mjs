@@ -7,8 +7,14 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--js-flags=--expose-gc",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--js-flags=--expose-gc",
 ];
 const SQLITE = "--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout";
 
@@ -18,7 +24,10 @@ export class Browser {
     const me = new Browser();
     me.profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-bench-"));
     me.context = await chromium.launchPersistentContext(me.profile, {
-      executablePath: process.env.CHROME ?? "/usr/bin/chromium", headless: true, viewport: null, args: sqlite ? [...FLAGS, SQLITE] : FLAGS,
+      executablePath: process.env.CHROME ?? "/usr/bin/chromium",
+      headless: true,
+      viewport: null,
+      args: sqlite ? [...FLAGS, SQLITE] : FLAGS,
     });
     return me;
   }
@@ -37,7 +46,8 @@ export class Browser {
     page.on("crash", () => console.error("\nthe page crashed"));
     page.on("console", (message) => {
       // SQLite warns that some storages need headers, which its pool does not need. Dexie warns that closing takes a moment.
-      if ((message.type() === "error" || message.type() === "warning") && !/sqlite3_vfs|was blocked/.test(message.text())) console.error(`\n${message.type()}: ${message.text()}`);
+      if ((message.type() === "error" || message.type() === "warning") && !/sqlite3_vfs|was blocked/.test(message.text()))
+        console.error(`\n${message.type()}: ${message.text()}`);
     });
     page.setDefaultTimeout(0);
     await page.goto(address);

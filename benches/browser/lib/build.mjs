@@ -37,9 +37,26 @@ const outside = {
 /** The files to serve, by address. */
 export async function build() {
   const files = new Map();
-  const common = { absWorkingDir: folder, bundle: true, format: "esm", target: "es2022", legalComments: "none", outdir: "out", write: false, logLevel: "error" };
+  const common = {
+    absWorkingDir: folder,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    legalComments: "none",
+    outdir: "out",
+    write: false,
+    logLevel: "error",
+  };
   // Ours keep their names, for profiles.
-  const entryPoints = { page: "src/page.ts", worker: "src/worker.ts", hub: "src/hub.ts", large: "src/large.ts", soak: "src/soak/page.ts", chat: "src/chat.ts", live: "src/live.ts" };
+  const entryPoints = {
+    page: "src/page.ts",
+    worker: "src/worker.ts",
+    hub: "src/hub.ts",
+    large: "src/large.ts",
+    soak: "src/soak/page.ts",
+    chat: "src/chat.ts",
+    live: "src/live.ts",
+  };
   for (const name of ADAPTERS) entryPoints[name] = `src/engines/${name}.ts`;
   const ours = await esbuild({ ...common, entryPoints, plugins: [outside] });
   for (const file of ours.outputFiles) files.set(`/${path.basename(file.path)}`, Buffer.from(file.contents));
@@ -53,13 +70,25 @@ export async function build() {
     files.set(`/lib/${name}/index.js`, Buffer.from(outputFiles[0].contents));
     for (const file of more) files.set(`/lib/${name}/${file}`, readFileSync(path.join(dist, file)));
   }
-  for (const [address, script] of [["/", "page"], ["/soak", "soak"], ["/chat", "chat"], ["/live", "live"]]) {
-    files.set(address, Buffer.from(`<!doctype html><meta charset=utf-8><title>TabStore benchmark</title><link rel=icon href=data:,><script type=module src=/${script}.js></script>`));
+  for (const [address, script] of [
+    ["/", "page"],
+    ["/soak", "soak"],
+    ["/chat", "chat"],
+    ["/live", "live"],
+  ]) {
+    files.set(
+      address,
+      Buffer.from(
+        `<!doctype html><meta charset=utf-8><title>TabStore benchmark</title><link rel=icon href=data:,><script type=module src=/${script}.js></script>`,
+      ),
+    );
   }
   return files;
 }
 
 /** The versions of the databases to compare with. */
 export function versions() {
-  return Object.fromEntries(Object.entries(PEERS).map(([name, peer]) => [name, JSON.parse(readFileSync(path.join(packages, peer.package, "package.json"), "utf8")).version]));
+  return Object.fromEntries(
+    Object.entries(PEERS).map(([name, peer]) => [name, JSON.parse(readFileSync(path.join(packages, peer.package, "package.json"), "utf8")).version]),
+  );
 }

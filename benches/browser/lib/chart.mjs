@@ -4,7 +4,16 @@ import { ENGINES, ROWS, TABS, tabsOf } from "./table.mjs";
 import { figure } from "./statistics.mjs";
 
 /** Colours that stand out on white and on black. */
-const COLOURS = { tabstore: "#1f78d1", page: "#7db8ee", follower: "#b4d4f1", idb: "#e8833a", dexie: "#c9a227", localforage: "#a678de", sqlite: "#3aa676", pglite: "#d9558f" };
+const COLOURS = {
+  tabstore: "#1f78d1",
+  page: "#7db8ee",
+  follower: "#b4d4f1",
+  idb: "#e8833a",
+  dexie: "#c9a227",
+  localforage: "#a678de",
+  sqlite: "#3aa676",
+  pglite: "#d9558f",
+};
 const BAR = 12;
 const GAP = 26;
 const HEIGHT = 300;
@@ -13,9 +22,15 @@ const LEFT = 70;
 
 /** The texts below the groups. A workload that is not here is not drawn. */
 const LABELS = {
-  put: ["put, one", "after another"], inFlight: ["put, thousands", "in flight"], bulk: ["bulk load,", "per row"], get: ["get, one", "after another"],
-  getMany: ["get, 100 keys", "a call, per row"], scan: ["range scan,", "per row"],
-  reopen: ["reopen,", "engine loaded"], firstRead: ["reopen,", "new worker"], firstOpen: ["first open,", "with download"],
+  put: ["put, one", "after another"],
+  inFlight: ["put, thousands", "in flight"],
+  bulk: ["bulk load,", "per row"],
+  get: ["get, one", "after another"],
+  getMany: ["get, 100 keys", "a call, per row"],
+  scan: ["range scan,", "per row"],
+  reopen: ["reopen,", "engine loaded"],
+  firstRead: ["reopen,", "new worker"],
+  firstOpen: ["first open,", "with download"],
 };
 
 const nameOf = (name) => (name in TABS ? `TabStore, ${TABS[name]}` : name === "tabstore" ? "TabStore, in the worker" : ENGINES[name]);
@@ -35,7 +50,9 @@ function panel(unit, title, medians, series, left) {
   for (let power = low; power <= high; power++) {
     const at = y(10 ** power).toFixed(1);
     parts.push(`<line x1="${left}" x2="${left + width}" y1="${at}" y2="${at}" class="grid"/>`);
-    parts.push(`<text x="${left - 6}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${escaped(`${(10 ** power).toLocaleString("en")} ${unit === "us" ? "µs" : unit}`)}</text>`);
+    parts.push(
+      `<text x="${left - 6}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${escaped(`${(10 ** power).toLocaleString("en")} ${unit === "us" ? "µs" : unit}`)}</text>`,
+    );
   }
   parts.push(`<text x="${left}" y="${TOP - 14}" class="title">${escaped(title)}</text>`);
   rows.forEach(({ workload, what }, index) => {
@@ -49,11 +66,15 @@ function panel(unit, title, medians, series, left) {
       const x = start + shift + place * BAR;
       const top = Math.min(y(value), TOP + HEIGHT - 1);
       const label = `${nameOf(name)}, ${what}: ${figure(value)} ${unit === "us" ? "µs" : unit}`;
-      parts.push(`<rect x="${x + 0.5}" y="${top.toFixed(1)}" width="${BAR - 1}" height="${(TOP + HEIGHT - top).toFixed(1)}" fill="${COLOURS[name]}"><title>${escaped(label)}</title></rect>`);
+      parts.push(
+        `<rect x="${x + 0.5}" y="${top.toFixed(1)}" width="${BAR - 1}" height="${(TOP + HEIGHT - top).toFixed(1)}" fill="${COLOURS[name]}"><title>${escaped(label)}</title></rect>`,
+      );
       const strong = name === "tabstore" ? ' class="strong"' : ' class="value"';
       parts.push(`<text transform="translate(${x + BAR / 2 + 3.2} ${(top - 4).toFixed(1)}) rotate(-90)"${strong}>${figure(value)}</text>`);
     });
-    LABELS[workload].forEach((line, i) => parts.push(`<text x="${start + (group - GAP) / 2}" y="${TOP + HEIGHT + 18 + i * 14}" text-anchor="middle">${escaped(line)}</text>`));
+    LABELS[workload].forEach((line, i) =>
+      parts.push(`<text x="${start + (group - GAP) / 2}" y="${TOP + HEIGHT + 18 + i * 14}" text-anchor="middle">${escaped(line)}</text>`),
+    );
   });
   parts.push(`<line x1="${left}" x2="${left + width}" y1="${TOP + HEIGHT}" y2="${TOP + HEIGHT}" class="base"/>`);
   return { svg: parts.join("\n"), width };

@@ -50,7 +50,13 @@ export async function chat(server, wanted) {
       for (const name of Object.keys(CHATS)) await ask("remove", name, `chat-${round}`);
     }
     say("");
-    const lines = [...samples.values()].map(({ what, tabstore, dexie }) => [what, "us", figure(median(tabstore)), figure(median(dexie)), times(median(dexie) / median(tabstore))]);
+    const lines = [...samples.values()].map(({ what, tabstore, dexie }) => [
+      what,
+      "us",
+      figure(median(tabstore)),
+      figure(median(dexie)),
+      times(median(dexie) / median(tabstore)),
+    ]);
     const machine = machineOf(browser);
     const backend = wanted["sqlite-idb"] ? "SQLite" : "LevelDB";
     const caption = `Headless Chromium ${machine.chromium}, IndexedDB on ${backend}; ${wanted.rows.toLocaleString("en")} messages in ${rooms.toLocaleString("en")} timelines, from the page; medians of ${wanted.rounds} rounds, each step in turn. Dexie ${versions().dexie} with the key \`++id\` and the index \`[room+id]\`.`;

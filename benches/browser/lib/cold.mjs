@@ -61,7 +61,9 @@ export async function cold(server, wanted) {
     return [what, unit, figure(mine), ...others.map((value) => figure(value) + (Number.isFinite(value / mine) ? ` (${times(value / mine)})` : ""))];
   });
   const flushes = samples.map(({ probe }) => probe.flush);
-  const gone = samples.filter(isDiscarded).map(({ engine, round, probe }) => `${COLD[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
+  const gone = samples
+    .filter(isDiscarded)
+    .map(({ engine, round, probe }) => `${COLD[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
   const caption = [
     `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB, after as many gets of other rows; medians of ${wanted.rounds} rounds, each sample in a new profile.`,
     `Headless Chromium ${samples[0].machine.chromium}, IndexedDB on ${wanted["sqlite-idb"] ? "SQLite" : "LevelDB"}, ${samples[0].machine.cpus} CPUs.`,

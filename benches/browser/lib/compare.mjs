@@ -7,7 +7,23 @@ import { handOver, loadSupport } from "./hand-over.mjs";
 import { Profiler } from "./profile.mjs";
 import { Figures, megabytes, say } from "./statistics.mjs";
 
-export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "filter", "column", "reopen", "reopenPuts", "manyPuts", "lateGet", "handOver"];
+export const STEPS = [
+  "open",
+  "put",
+  "inFlight",
+  "indexed",
+  "bulk",
+  "get",
+  "getMany",
+  "scan",
+  "filter",
+  "column",
+  "reopen",
+  "reopenPuts",
+  "manyPuts",
+  "lateGet",
+  "handOver",
+];
 /** Steps that the others need. */
 export const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that code is warm when it is measured. */
@@ -140,7 +156,8 @@ async function fromPages(open, leader, { rows, rounds, steps, page, follower }, 
     }
     if (page) await step(leader, databases.page, "close");
     if (follower) for (const tab of [third, second, leader]) await step(tab, databases.follower, "close");
-    for (const from of [page && "page", follower && "follower"].filter(Boolean)) await leader.evaluate((d) => globalThis.bench.remoteRemove(d), databases[from]);
+    for (const from of [page && "page", follower && "follower"].filter(Boolean))
+      await leader.evaluate((d) => globalThis.bench.remoteRemove(d), databases[from]);
   }
 }
 
@@ -166,8 +183,19 @@ export async function compare(browser, server, wanted) {
   const waits = handsOver ? await handOver(wanted) : undefined;
   say("");
   const record = {
-    time: started.toISOString(), rows: wanted.rows, rounds: wanted.rounds, backend: wanted["sqlite-idb"] ? "SQLite" : "LevelDB", machine: machineOf(browser),
-    versions: versions(), wasmBytes: server.wasmBytes, engines: wanted.engines, page: wanted.page, follower: wanted.follower, waits, medians: figures.medians(), samples: figures.samples,
+    time: started.toISOString(),
+    rows: wanted.rows,
+    rounds: wanted.rounds,
+    backend: wanted["sqlite-idb"] ? "SQLite" : "LevelDB",
+    machine: machineOf(browser),
+    versions: versions(),
+    wasmBytes: server.wasmBytes,
+    engines: wanted.engines,
+    page: wanted.page,
+    follower: wanted.follower,
+    waits,
+    medians: figures.medians(),
+    samples: figures.samples,
   };
   return { record, profiler };
 }

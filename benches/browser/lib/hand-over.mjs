@@ -20,17 +20,21 @@ const write = (tab) => {
     for (let n = 0; !stopped; n++) {
       const since = performance.now();
       // A write of a leader that was frozen is refused when it wakes: its fate is not known.
-      const isDone = await db.putRow({ tableName: "t", primaryKey: { k: `${tab}`, n } }).then(() => true, ({ code }) => code !== "LeaderChanged" && Promise.reject(new Error(code)));
+      const isDone = await db.putRow({ tableName: "t", primaryKey: { k: `${tab}`, n } }).then(
+        () => true,
+        ({ code }) => code !== "LeaderChanged" && Promise.reject(new Error(code)),
+      );
       slowest = Math.max(slowest, performance.now() - since);
       if (isDone) answers += 1;
     }
   })();
 };
 
-const finish = (page) => page.evaluate(async () => {
-  stopped = true;
-  await writing;
-});
+const finish = (page) =>
+  page.evaluate(async () => {
+    stopped = true;
+    await writing;
+  });
 
 /** Loads the tests' modules. Without their packages this fails before anything is measured. */
 export async function loadSupport() {
@@ -55,7 +59,16 @@ export async function handOver({ dist, handOvers: times, "sqlite-idb": sqlite })
         for (let tab = 0; tab < 3; tab++) {
           pages.push(await (isFrozen ? openFreezable : openPage)(t, context, server));
           await pages[tab].evaluate(open, { name: "shared", options: {} });
-          if (tab === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
+          if (tab === 0)
+            await pages[0].evaluate(() =>
+              db.createTable({
+                tableName: "t",
+                primaryKey: [
+                  { name: "k", type: "STRING" },
+                  { name: "n", type: "INTEGER" },
+                ],
+              }),
+            );
         }
         let tab = 0;
         const begin = (page) => page.evaluate(write, tab++);
@@ -73,7 +86,13 @@ export async function handOver({ dist, handOvers: times, "sqlite-idb": sqlite })
 function cells(waits) {
   const ways = Object.keys(Object.values(waits)[0]);
   const names = Object.keys(FIGURES);
-  const head = ["the longest wait of a follower's call when its leader", "times", ...ways.flatMap((way) => names.map((name) => `${way}: ${name}`)), "target", "reached"];
+  const head = [
+    "the longest wait of a follower's call when its leader",
+    "times",
+    ...ways.flatMap((way) => names.map((name) => `${way}: ${name}`)),
+    "target",
+    "reached",
+  ];
   const lines = Object.entries(waits).map(([ends, byWay]) => {
     const [name, most] = ENDS[ends];
     const figures = ways.map((way) => Object.fromEntries(names.map((one) => [one, FIGURES[one](byWay[way])])));

@@ -36,7 +36,10 @@ const parts = (rows) => Array.from({ length: PARTS }, (_, at) => Math.floor((row
 /** Everything that is measured of one kind, in steps that can be taken in turn with those of the other. */
 function steps(large, kind, rows, samples) {
   const keep = (name, value) => (samples[name] ??= []).push(value);
-  const timed = (name, tool, ...rest) => async () => keep(name, await large.ask(tool, ...rest));
+  const timed =
+    (name, tool, ...rest) =>
+    async () =>
+      keep(name, await large.ask(tool, ...rest));
   const again = (options) => async () => {
     await large.ask("close");
     large.options = { kind, ...options };
@@ -45,21 +48,28 @@ function steps(large, kind, rows, samples) {
   const stretch = Math.min(STRETCH, rows);
   const gets = Math.min(GETS, rows);
   const cold = (round) => [
-    again({ cacheBytes: SMALL[kind] }), timed("coldGet", "get", gets, rows, 10 + round), again({ cacheBytes: SMALL[kind] }), timed("coldScan", "scan"),
+    again({ cacheBytes: SMALL[kind] }),
+    timed("coldGet", "get", gets, rows, 10 + round),
+    again({ cacheBytes: SMALL[kind] }),
+    timed("coldScan", "scan"),
   ];
   const warm = (round) => [
-    async () => void (await large.ask("scan", stretch)), timed("warmScan", "scan", stretch), timed("warmGet", "get", gets, stretch, 20 + round, 0),
+    async () => void (await large.ask("scan", stretch)),
+    timed("warmScan", "scan", stretch),
+    timed("warmGet", "get", gets, stretch, 20 + round, 0),
   ];
   const all = Array.from({ length: ROUNDS }, (_, round) => round);
   return [
-    ...parts(rows).map((part) => timed("bulk", "load", part)), () => large.ask("settle"),
+    ...parts(rows).map((part) => timed("bulk", "load", part)),
+    () => large.ask("settle"),
     async () => {
       const uses = await large.uses();
       keep("stored", megabytes(uses.segments));
       keep("disk", megabytes(uses.disk));
     },
     ...all.flatMap(cold),
-    again({}), () => large.ask("scan"),
+    again({}),
+    () => large.ask("scan"),
     async () => {
       const { cache } = await large.ask("metrics");
       keep("limit", megabytes(cache.capacity));
@@ -96,7 +106,14 @@ export async function kinds(server, wanted) {
       const { ratio, most, over, text } = judge(values, limit);
       figures[name] = { values, ratio };
       if (over) failures.push(`${what}: ${text}, at most ${most} x`);
-      return [what, unit, ...values.map(figure), text, most === undefined ? "" : `${most} x of ${{ capacity: "the first", "high-performance": "the second", both: "either" }[LIMITS[limit][0]]}`, over ? "over" : ""];
+      return [
+        what,
+        unit,
+        ...values.map(figure),
+        text,
+        most === undefined ? "" : `${most} x of ${{ capacity: "the first", "high-performance": "the second", both: "either" }[LIMITS[limit][0]]}`,
+        over ? "over" : "",
+      ];
     });
     const machine = machineOf(sides[0].large.browser);
     const backend = wanted["sqlite-idb"] ? "SQLite" : "LevelDB";
@@ -104,7 +121,11 @@ export async function kinds(server, wanted) {
     const head = ["", "unit", ...KINDS, "ratio", "I4: at most", ""];
     const left = [0, 1, 5, 6];
     console.log(`${caption}\n${columns(head, lines, left)}`);
-    return { record: { rows, backend, machine, figures, samples: sides.map(({ samples }) => samples) }, text: `${caption}\n\n${markdown(head, lines, left)}`, failures };
+    return {
+      record: { rows, backend, machine, figures, samples: sides.map(({ samples }) => samples) },
+      text: `${caption}\n\n${markdown(head, lines, left)}`,
+      failures,
+    };
   } finally {
     for (const { large } of sides) await large.stop();
   }

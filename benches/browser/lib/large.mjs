@@ -42,8 +42,13 @@ export class Large {
   async uses() {
     const metrics = await this.ask("metrics");
     return {
-      wasm: metrics.wasmMemoryBytes, renderer: await this.browser.rendererBytes(), disk: this.browser.storedBytes(), segments: metrics.segments.bytes,
-      cache: metrics.cache.bytes, memtable: metrics.memtable.bytes, work: metrics.work,
+      wasm: metrics.wasmMemoryBytes,
+      renderer: await this.browser.rendererBytes(),
+      disk: this.browser.storedBytes(),
+      segments: metrics.segments.bytes,
+      cache: metrics.cache.bytes,
+      memtable: metrics.memtable.bytes,
+      work: metrics.work,
     };
   }
 

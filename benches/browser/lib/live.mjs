@@ -45,11 +45,22 @@ export async function live(server, wanted) {
         });
       }
       for (const inFlight of [true, false]) {
-        for (const [kind, queries, touched] of [["none", 0, true], ["elsewhere", QUERIES, false], ["touched", QUERIES, true]]) {
+        for (const [kind, queries, touched] of [
+          ["none", 0, true],
+          ["elsewhere", QUERIES, false],
+          ["touched", QUERIES, true],
+        ]) {
           say(`round ${round}: puts, ${inFlight ? "in flight" : "awaited"}, ${kind}`);
           // The peers of a query grow dear.
           const operations = share(inFlight ? 3000 : 300);
-          await inTurn(round, names, async (name) => add(round, `${inFlight ? "in flight" : "awaited"} ${kind}`, name, await ask("puts", name, rows, queries, OF_A_QUERY, touched, operations, inFlight, round * 10)));
+          await inTurn(round, names, async (name) =>
+            add(
+              round,
+              `${inFlight ? "in flight" : "awaited"} ${kind}`,
+              name,
+              await ask("puts", name, rows, queries, OF_A_QUERY, touched, operations, inFlight, round * 10),
+            ),
+          );
         }
       }
       await inTurn(round, [false, true], async (on) => add(round, "stream put", on, await ask("streamedPuts", on, share(20_000), round)));
@@ -78,14 +89,22 @@ function report(samples, { rows, rounds, machine, backend }) {
   for (const watched of [OF_A_QUERY, Math.min(1000, rows)]) {
     for (const since of ["called", "answered"]) {
       both(`notified after a put was ${since}, ${watched} rows, median`, "ms", reduce(`${since} ${watched}`, median));
-      both(`notified after a put was ${since}, ${watched} rows, p99`, "ms", reduce(`${since} ${watched}`, (values) => quantile(values, 0.99)));
+      both(
+        `notified after a put was ${since}, ${watched} rows, p99`,
+        "ms",
+        reduce(`${since} ${watched}`, (values) => quantile(values, 0.99)),
+      );
     }
   }
   const what = { none: "without live queries", elsewhere: `beside ${QUERIES} queries of other rows`, touched: `beside ${QUERIES} queries, each put in one` };
   for (const kind of ["in flight", "awaited"]) {
     for (const [name, words] of Object.entries(what)) both(`put, ${kind}, ${words}`, "us", reduce(`${kind} ${name}`, median));
   }
-  const costs = [["put, in flight", "stream put", "us"], ["load, per row", "stream load", "us"], ["stored, per row", "stream bytes", "bytes"]].map(([words, name, unit]) => {
+  const costs = [
+    ["put, in flight", "stream put", "us"],
+    ["load, per row", "stream load", "us"],
+    ["stored, per row", "stream bytes", "bytes"],
+  ].map(([words, name, unit]) => {
     const [off, on] = [false, true].map((key) => median(samples[name][key]));
     return [words, unit, figure(off), figure(on), times(on / off)];
   });

@@ -25,11 +25,21 @@ export async function million(server, wanted) {
   const step = async (what, value, unit) => {
     const uses = await large.uses();
     record.figures[what] = { value, unit, ...uses };
-    lines.push([what, figure(value), unit, ...[uses.wasm, uses.renderer, uses.disk].map((bytes) => figure(megabytes(bytes))), figure(uses.work.longestSliceUs / 1000)]);
-    console.log(`${what}: ${figure(value)} ${unit}; wasm memory ${figure(megabytes(uses.wasm))} MB, renderer ${figure(megabytes(uses.renderer))} MB, on disk ${figure(megabytes(uses.disk))} MB`);
+    lines.push([
+      what,
+      figure(value),
+      unit,
+      ...[uses.wasm, uses.renderer, uses.disk].map((bytes) => figure(megabytes(bytes))),
+      figure(uses.work.longestSliceUs / 1000),
+    ]);
+    console.log(
+      `${what}: ${figure(value)} ${unit}; wasm memory ${figure(megabytes(uses.wasm))} MB, renderer ${figure(megabytes(uses.renderer))} MB, on disk ${figure(megabytes(uses.disk))} MB`,
+    );
     return uses;
   };
-  console.log(`${rows.toLocaleString("en")} rows, IndexedDB on ${record.backend}; a budget of 32 MiB: cache ${CACHE / MIB} + ${MEMTABLES} memtables of ${MEMTABLE / MIB} + rows on their way ${IN_FLIGHT / MIB}`);
+  console.log(
+    `${rows.toLocaleString("en")} rows, IndexedDB on ${record.backend}; a budget of 32 MiB: cache ${CACHE / MIB} + ${MEMTABLES} memtables of ${MEMTABLE / MIB} + rows on their way ${IN_FLIGHT / MIB}`,
+  );
   try {
     const reads = Math.min(rows, 5_000);
     await step("empty", undefined, "");
@@ -55,7 +65,11 @@ export async function million(server, wanted) {
     const left = [0, 2];
     console.log(`\n${columns(head, lines, left)}\n${summary}`);
     const failures = wasm > BUDGET + FLOOR ? [`wasm memory is ${figure(wasm / (BUDGET + FLOOR))} times what it may be`] : [];
-    return { record, text: `${rows.toLocaleString("en")} rows, IndexedDB on ${record.backend}, budget ${BUDGET / MIB} MiB.\n\n${markdown(head, lines, left)}\n\n${summary}`, failures };
+    return {
+      record,
+      text: `${rows.toLocaleString("en")} rows, IndexedDB on ${record.backend}, budget ${BUDGET / MIB} MiB.\n\n${markdown(head, lines, left)}\n\n${summary}`,
+      failures,
+    };
   } finally {
     await large.stop();
   }

@@ -56,7 +56,9 @@ export class Profiler {
 
   report() {
     for (const { workload, ms, operations, profile } of this.#reports) {
-      console.log(`\n${workload}: ${ms.toFixed(1)} ms, ${((ms * 1000) / operations).toFixed(2)} us an operation; self and total time by function, us an operation`);
+      console.log(
+        `\n${workload}: ${ms.toFixed(1)} ms, ${((ms * 1000) / operations).toFixed(2)} us an operation; self and total time by function, us an operation`,
+      );
       console.log(summary(profile, operations));
     }
   }
@@ -96,5 +98,9 @@ function summary(profile, operations) {
     }
   });
   const line = ([name, time]) => `  ${(time / operations).toFixed(3).padStart(9)} ${((total.get(name) ?? 0) / operations).toFixed(3).padStart(9)}  ${name}`;
-  return [...self].sort((a, b) => b[1] - a[1]).slice(0, SHOWN).map(line).join("\n");
+  return [...self]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, SHOWN)
+    .map(line)
+    .join("\n");
 }

@@ -9,7 +9,10 @@ const CHART = "![Time of an operation, TabStore beside other databases, on a log
 export function publish(root, text, picture) {
   const folder = path.join(root, "docs/bench");
   mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, "table.md"), `# TabStore beside other databases in the browser\n\nWritten by \`cargo xtask bench --publish\`.\n\n${CHART}\n\n${text}\n`);
+  writeFileSync(
+    path.join(folder, "table.md"),
+    `# TabStore beside other databases in the browser\n\nWritten by \`cargo xtask bench --publish\`.\n\n${CHART}\n\n${text}\n`,
+  );
   writeFileSync(path.join(folder, "chart.svg"), picture);
   console.log("Written: docs/bench/table.md, docs/bench/chart.svg");
 }

@@ -29,7 +29,8 @@ export class Server {
       const body = this.#files.get(pathname);
       if (body !== undefined) this.#asked.add(pathname);
       response.writeHead(body === undefined ? 404 : 200, {
-        "content-type": TYPES[path.extname(pathname)] ?? "text/html; charset=utf-8", "cache-control": "no-store",
+        "content-type": TYPES[path.extname(pathname)] ?? "text/html; charset=utf-8",
+        "cache-control": "no-store",
       });
       response.end(body ?? "not found");
     });

@@ -26,7 +26,11 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function operations(all, causes = {}) {
   const head = ["operation", "count", "p50 ms", "p99 ms", "max ms", "while the slowest waited"];
-  return [head, Object.entries(all).map(([kind, { count, p50, p99, max }]) => [kind, String(count), figure(p50), figure(p99), figure(max), causes[kind] ?? ""]), [0, 5]];
+  return [
+    head,
+    Object.entries(all).map(([kind, { count, p50, p99, max }]) => [kind, String(count), figure(p50), figure(p99), figure(max), causes[kind] ?? ""]),
+    [0, 5],
+  ];
 }
 
 /** Runs for so many minutes. */
@@ -42,10 +46,26 @@ export async function soak(server, wanted) {
     const look = async (what) => {
       const report = await call("report");
       const { metrics, recent, compared } = report;
-      const uses = { what, seconds: Math.round((Date.now() - started) / 1000), wasm: metrics.wasmMemoryBytes, renderer: await browser.rendererBytes(), disk: browser.storedBytes(), usage: report.usage, splits: report.splits, merges: report.merges, segments: metrics.segments.bytes, count: metrics.segments.count, slice: metrics.work.longestSliceUs / 1000 };
+      const uses = {
+        what,
+        seconds: Math.round((Date.now() - started) / 1000),
+        wasm: metrics.wasmMemoryBytes,
+        renderer: await browser.rendererBytes(),
+        disk: browser.storedBytes(),
+        usage: report.usage,
+        splits: report.splits,
+        merges: report.merges,
+        segments: metrics.segments.bytes,
+        count: metrics.segments.count,
+        slice: metrics.work.longestSliceUs / 1000,
+      };
       history.push({ ...uses, recent });
-      const times = Object.entries(recent).map(([kind, { count, p50, p99, max }]) => `${kind} ${count}: ${figure(p50)}/${figure(p99)}/${figure(max)}`).join("; ");
-      console.log(`${String(uses.seconds).padStart(5)} s ${what}: ${compared} rows compared; wasm ${mb(uses.wasm)}, renderer ${mb(uses.renderer)}, disk ${mb(uses.disk)} (the browser says ${mb(uses.usage)}), ${uses.count} segments ${mb(uses.segments)}, ${metrics.work.flushes} flushes, ${metrics.work.compactions} compactions, ${report.splits} splits, ${report.merges} merges; longest slice ${figure(metrics.work.longestSliceUs / 1000)} ms`);
+      const times = Object.entries(recent)
+        .map(([kind, { count, p50, p99, max }]) => `${kind} ${count}: ${figure(p50)}/${figure(p99)}/${figure(max)}`)
+        .join("; ");
+      console.log(
+        `${String(uses.seconds).padStart(5)} s ${what}: ${compared} rows compared; wasm ${mb(uses.wasm)}, renderer ${mb(uses.renderer)}, disk ${mb(uses.disk)} (the browser says ${mb(uses.usage)}), ${uses.count} segments ${mb(uses.segments)}, ${metrics.work.flushes} flushes, ${metrics.work.compactions} compactions, ${report.splits} splits, ${report.merges} merges; longest slice ${figure(metrics.work.longestSliceUs / 1000)} ms`,
+      );
       if (times !== "") console.log(`        ${times}`);
       return { report, uses };
     };
@@ -88,7 +108,11 @@ export async function soak(server, wanted) {
     console.log(`\n${columns(head, lines, left)}`);
     const summary = `${report.compared} rows were compared in ${last.seconds} s; ${last.splits} splits, ${last.merges} merges of partitions. Background work kept the engine's thread for ${figure(last.slice)} ms at most. Memory after warm-up and at the end: ${memory.join("; ")}. On disk after settling ${mb(settled.disk)}, at most allowed ${mb(most)}; live data ${mb(live)}; after merging everything ${mb(reopened.disk)}.`;
     console.log(summary);
-    return { record: { minutes: wanted.minutes, seed: wanted.seed, machine: machineOf(browser), history, all: report.all, causes: report.causes, live, failures }, text: `${summary}\n\n${markdown(head, lines, left)}`, failures };
+    return {
+      record: { minutes: wanted.minutes, seed: wanted.seed, machine: machineOf(browser), history, all: report.all, causes: report.causes, live, failures },
+      text: `${summary}\n\n${markdown(head, lines, left)}`,
+      failures,
+    };
   } finally {
     await browser.stop();
   }

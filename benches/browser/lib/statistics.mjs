@@ -38,7 +38,11 @@ export const megabytes = (bytes) => bytes / 1e6;
 /** Lines of cells as text in columns; those in `left` begin at the left. */
 export function columns(head, lines, left = [0]) {
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column].length)));
-  const text = (line) => line.map((cell, column) => (left.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join("  ").trimEnd();
+  const text = (line) =>
+    line
+      .map((cell, column) => (left.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join("  ")
+      .trimEnd();
   return [text(head), widths.map((width) => "-".repeat(width)).join("  "), ...lines.map(text)].join("\n");
 }
 

@@ -50,11 +50,15 @@ export const ROWS = [
 
 /** Notes on some figures. */
 const NOTES = {
-  tabstore: "TabStore's package is what every page loads. Compaction, dense blocks, filters with regular expressions, sharing among tabs, imports and what is rarer are loaded on first use.",
-  localforage: "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
+  tabstore:
+    "TabStore's package is what every page loads. Compaction, dense blocks, filters with regular expressions, sharing among tabs, imports and what is rarer are loaded on first use.",
+  localforage:
+    "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
   sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
-  follower: "From the page: the engine is in the worker that the page starts. From a follower: another page has that worker. While leaders end, two tabs follow and put one row after another.",
-  pglite: "PGlite: `idb://`, `relaxedDurability`; it answers before data is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
+  follower:
+    "From the page: the engine is in the worker that the page starts. From a follower: another page has that worker. While leaders end, two tabs follow and put one row after another.",
+  pglite:
+    "PGlite: `idb://`, `relaxedDurability`; it answers before data is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
 };
 
 const wish = ({ most, times: factors = {}, trips, more, unit }) => {
@@ -73,7 +77,8 @@ function verdict({ most, times: factors = {}, trips, more }, values, trip = {}) 
   const compared = Object.entries(factors).filter(([peer]) => values[peer] !== undefined && mine !== undefined);
   if (compared.length > 0) parts.push([compared.length > 1 ? "the ratios" : "the ratio", compared.every(([peer, factor]) => values[peer] / mine >= factor)]);
   if (trips !== undefined && values.page !== undefined && trip.page !== undefined) parts.push(["the page", values.page <= trips * trip.page]);
-  if (more !== undefined && values.page !== undefined && values.follower !== undefined) parts.push(["the follower", values.follower <= values.page + more * trip.follower]);
+  if (more !== undefined && values.page !== undefined && values.follower !== undefined)
+    parts.push(["the follower", values.follower <= values.page + more * trip.follower]);
   const held = parts.filter(([, holds]) => holds).map(([what]) => what);
   if (parts.length === 0) return "";
   return held.length === parts.length ? "yes" : held.length === 0 ? "no" : `in part: ${held.join(", ")}`;
@@ -90,8 +95,21 @@ function cells(record) {
   const head = ["", "unit", ENGINES.tabstore, ...tabs.map((name) => TABS[name]), ...peers.map((name) => ENGINES[name]), "target", "reached"];
   const lines = ROWS.filter(({ workload }) => Object.keys(medians[workload] ?? {}).some((name) => engines.includes(name) || tabs.includes(name))).map((row) => {
     const values = medians[row.workload];
-    const beside = (name) => (values[name] === undefined ? "-" : values.tabstore === undefined ? figure(values[name]) : `${figure(values[name])} (${times(values[name] / values.tabstore)})`);
-    return [row.what, row.unit, figure(values.tabstore), ...tabs.map((name) => figure(values[name])), ...peers.map(beside), wish(row), verdict(row, values, medians.trip)];
+    const beside = (name) =>
+      values[name] === undefined
+        ? "-"
+        : values.tabstore === undefined
+          ? figure(values[name])
+          : `${figure(values[name])} (${times(values[name] / values.tabstore)})`;
+    return [
+      row.what,
+      row.unit,
+      figure(values.tabstore),
+      ...tabs.map((name) => figure(values[name])),
+      ...peers.map(beside),
+      wish(row),
+      verdict(row, values, medians.trip),
+    ];
   });
   return { head, lines, left: [0, 1, head.length - 2, head.length - 1] };
 }
@@ -114,8 +132,18 @@ export function document(record) {
   const versions = peers.map((name) => `${ENGINES[name]} ${record.versions[name]}`).join(", ");
   return [
     `${circumstances(record)} In brackets: the multiple of TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
-    markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
+    markdown(head, lines, left)
+      .replaceAll(" us |", " µs |")
+      .replaceAll(/<= ([\d.]+) us/g, "<= $1 µs")
+      .replaceAll("<= ", "≤ ")
+      .replaceAll(/(\d)x\)/g, "$1×)")
+      .replaceAll(/(\d) x /g, "$1× "),
     ...(record.waits === undefined ? [] : [waitsDocument(record.waits)]),
-    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load. Of a target that is reached in part, the parts are named that are reached. "-": not measured.`, ...["tabstore", ...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
-  ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
+    [
+      `Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load. Of a target that is reached in part, the parts are named that are reached. "-": not measured.`,
+      ...["tabstore", ...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean),
+    ].join("\n"),
+  ]
+    .join("\n\n")
+    .replaceAll("us: microseconds", "µs: microseconds");
 }

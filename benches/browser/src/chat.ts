@@ -63,7 +63,10 @@ function ours(): Chat {
     },
     store: (table, room, message) => at(table, room).store(message),
     async fanOut(table, rooms, message) {
-      const results = await stores[table].fanOut(rooms.map((room) => ({ room })), message);
+      const results = await stores[table].fanOut(
+        rooms.map((room) => ({ room })),
+        message,
+      );
       if (!results.every(({ ok }) => ok)) throw new Error("a receiver was left out");
     },
     latest: async (room) => (await loaded(room).getLatestTimelineEntry())?.message,
@@ -90,7 +93,8 @@ function ours(): Chat {
 function dexie(): Chat {
   type Stored = Message & { id: number; room: string };
   let db: Dexie & Record<Table, EntityTable<Stored, "id">>;
-  const of = (room: string, from: unknown = Dexie.minKey, included = true) => db.loaded.where("[room+id]").between([room, from], [room, Dexie.maxKey], included, true);
+  const of = (room: string, from: unknown = Dexie.minKey, included = true) =>
+    db.loaded.where("[room+id]").between([room, from], [room, Dexie.maxKey], included, true);
   return {
     async open(name) {
       db = new Dexie(name, { chromeTransactionDurability: "relaxed" }) as typeof db;
@@ -129,8 +133,10 @@ const made = (n: number): Message => {
 };
 /** Something of all fields of messages, so that each is read; and that they are the right ones. */
 function check(what: string, found: readonly (Message | undefined)[], wanted: readonly Message[]): void {
-  const sum = (all: readonly (Message | undefined)[]) => all.reduce((to, one, at) => to + (one === undefined ? 0 : (one.n + one.text.length + one.from.length) * (at + 1)), 0);
-  if (found.length !== wanted.length || sum(found) !== sum(wanted)) throw new Error(`${what}: ${found.length} messages were read, ${wanted.length} others were written`);
+  const sum = (all: readonly (Message | undefined)[]) =>
+    all.reduce((to, one, at) => to + (one === undefined ? 0 : (one.n + one.text.length + one.from.length) * (at + 1)), 0);
+  if (found.length !== wanted.length || sum(found) !== sum(wanted))
+    throw new Error(`${what}: ${found.length} messages were read, ${wanted.length} others were written`);
 }
 
 /** Microseconds of one of `operations` since `start`. */
@@ -183,7 +189,11 @@ const chat = {
     const start = performance.now();
     for (const room of places) found.push(await CHATS[name].latest(room));
     const time = each(start, operations);
-    check("latest", found, places.map((room) => rooms.get(room)!.at(-1)!));
+    check(
+      "latest",
+      found,
+      places.map((room) => rooms.get(room)!.at(-1)!),
+    );
     return time;
   },
   async back(name: Name, operations: number, count: number, seed: number): Promise<number> {
@@ -192,7 +202,11 @@ const chat = {
     const start = performance.now();
     for (const room of places) found.push(await CHATS[name].back(room, count));
     const time = each(start, operations);
-    check("back", found.flat(), places.flatMap((room) => rooms.get(room)!.slice(-count).reverse()));
+    check(
+      "back",
+      found.flat(),
+      places.flatMap((room) => rooms.get(room)!.slice(-count).reverse()),
+    );
     return time;
   },
   /** A device that has seen the first half of each room reads the rest; per message. */

@@ -14,10 +14,12 @@ export interface BenchRow {
   count: number;
 }
 
-const WORDS = ("river station morning pressure cloud window harbour signal bridge valley copper engine garden winter marble paper "
-  + "thunder orange silver market pencil forest mountain island kitchen lantern machine needle ocean planet quarter railway "
-  + "shadow ticket umbrella village whistle yellow basket candle desert eagle flower guitar hammer iron jacket kettle ladder "
-  + "mirror notebook onion pocket rabbit saddle table vessel wagon anchor barrel cotton dragon").split(" ");
+const WORDS = (
+  "river station morning pressure cloud window harbour signal bridge valley copper engine garden winter marble paper " +
+  "thunder orange silver market pencil forest mountain island kitchen lantern machine needle ocean planet quarter railway " +
+  "shadow ticket umbrella village whistle yellow basket candle desert eagle flower guitar hammer iron jacket kettle ladder " +
+  "mirror notebook onion pocket rabbit saddle table vessel wagon anchor barrel cotton dragon"
+).split(" ");
 const FIRST = "Ada Ben Clara David Elena Farid Greta Hugo Irene Jonas Karin Liang Maria Nadia Oscar Petra Rosa Sven Tanya Yusuf".split(" ");
 const LAST = "Abe Brandt Costa Dubois Eriksen Fischer Garcia Haddad Ivanov Jensen Kovacs Lindgren Meyer Novak Okafor Petrov Rossi Sato Tanaka Weber".split(" ");
 const CITIES = "Seattle Hamburg Osaka Nairobi Valparaiso Helsinki Toronto Chennai Lisbon Auckland Montevideo Reykjavik Singapore Antwerp Gdansk".split(" ");
@@ -71,10 +73,17 @@ export function cheapRow(id: number, generation = 0): BenchRow {
 
 /** Looks at every property of a row, and makes a number of them. */
 export function look(r: BenchRow): number {
-  return r.id + r.count + r.score * 8
-    + r.name.length * 3 + r.name.charCodeAt(0)
-    + r.city.length * 5 + r.city.charCodeAt(r.city.length - 1)
-    + r.note.length * 7 + r.note.charCodeAt(r.note.length - 1);
+  return (
+    r.id +
+    r.count +
+    r.score * 8 +
+    r.name.length * 3 +
+    r.name.charCodeAt(0) +
+    r.city.length * 5 +
+    r.city.charCodeAt(r.city.length - 1) +
+    r.note.length * 7 +
+    r.note.charCodeAt(r.note.length - 1)
+  );
 }
 
 /** The number that {@link look} makes of many rows. */

@@ -82,8 +82,18 @@ function dexie(): Store {
     },
     put: (fresh) => db.rows.put(fresh) as Promise<unknown>,
     watch(first, count, listener) {
-      const query = Dexie.liveQuery(() => db.rows.where("id").between(first, first + count).toArray());
-      const subscription = query.subscribe({ next: listener, error: (error) => { throw error; } });
+      const query = Dexie.liveQuery(() =>
+        db.rows
+          .where("id")
+          .between(first, first + count)
+          .toArray(),
+      );
+      const subscription = query.subscribe({
+        next: listener,
+        error: (error) => {
+          throw error;
+        },
+      });
       return () => subscription.unsubscribe();
     },
   };
@@ -142,7 +152,16 @@ const live = {
   },
 
   /** Microseconds a put, beside `queries` live queries of `watched` rows each. `touched`: the puts write their rows; else, rows behind them. */
-  async puts(name: Name, count: number, queries: number, watched: number, touched: boolean, operations: number, inFlight: boolean, seed: number): Promise<number> {
+  async puts(
+    name: Name,
+    count: number,
+    queries: number,
+    watched: number,
+    touched: boolean,
+    operations: number,
+    inFlight: boolean,
+    seed: number,
+  ): Promise<number> {
     const store = STORES[name];
     const space = Math.min(count >> 1, Math.max(1, queries) * watched);
     let begun = 0;

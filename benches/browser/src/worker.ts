@@ -42,7 +42,9 @@ function cpuProbe(): number {
 async function flushProbe(): Promise<number> {
   const root = await navigator.storage.getDirectory();
   const file = await root.getFileHandle("probe", { create: true });
-  const handle = await (file as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array, at: { at: number }): number; flush(): void; close(): void }> }).createSyncAccessHandle();
+  const handle = await (
+    file as unknown as { createSyncAccessHandle(): Promise<{ write(bytes: Uint8Array, at: { at: number }): number; flush(): void; close(): void }> }
+  ).createSyncAccessHandle();
   const times: number[] = [];
   for (let i = 0; i < 31; i++) {
     handle.write(new Uint8Array(4096).fill(i), { at: 0 });
@@ -66,7 +68,11 @@ async function answer(ask: Ask): Promise<Measured | undefined> {
       const { workload, database, share, seed } = ask;
       const engine = await engineOf(ask.engine);
       const measured = await WORKLOADS[workload]({
-        engine, database, share, seed, rows: share === 1 ? data : data.slice(0, Math.max(200, Math.round(data.length * share))),
+        engine,
+        database,
+        share,
+        seed,
+        rows: share === 1 ? data : data.slice(0, Math.max(200, Math.round(data.length * share))),
       });
       if (WRITES.has(workload)) await engine.settle?.();
       (globalThis as { gc?: () => void }).gc?.();
@@ -106,6 +112,7 @@ onmessage = ({ data: ask }: MessageEvent<Ask | number>) => {
   }
   answer(ask).then(
     (value) => postMessage({ ok: true, value }),
-    (error: unknown) => postMessage({ ok: false, error: `${ask.op} ${"engine" in ask ? ask.engine : ""}: ${error instanceof Error ? error.stack : String(error)}` }),
+    (error: unknown) =>
+      postMessage({ ok: false, error: `${ask.op} ${"engine" in ask ? ask.engine : ""}: ${error instanceof Error ? error.stack : String(error)}` }),
   );
 };

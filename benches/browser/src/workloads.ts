@@ -83,7 +83,7 @@ async function checkSingles(engine: Engine, rows: readonly BenchRow[], table: Ta
   await engine.scan(table, (page) => {
     for (const one of page) found.set(one.id, one);
   });
-  expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? ({ ...row(0), id: Number.NaN }))), lookAll(rows));
+  expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? { ...row(0), id: Number.NaN })), lookAll(rows));
 }
 
 /** Random gets, awaited one after another; the first ones are not measured. */
@@ -200,7 +200,8 @@ export const WORKLOADS = {
           sorted &&= one.id > last;
           last = one.id;
         }
-      }));
+      }),
+    );
     expect("rows scanned", count, rows.length);
     expect("values scanned", sum, lookAll(rows));
     if (!sorted) throw new Error("the rows scanned are not in order");

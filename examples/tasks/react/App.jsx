@@ -11,10 +11,19 @@ export function App() {
     event.target.reset();
   };
   if (error !== undefined) return <p>{String(error)}</p>;
-  return <>
-    <h1>Tasks</h1>
-    <form onSubmit={submit}><input name="title" aria-label="Title" /><button>Add</button></form>
-    <p>{count} in all</p>
-    <ul>{rows?.map(({ id, title }) => <li key={id}>{title}</li>)}</ul>
-  </>;
+  return (
+    <>
+      <h1>Tasks</h1>
+      <form onSubmit={submit}>
+        <input name="title" aria-label="Title" />
+        <button>Add</button>
+      </form>
+      <p>{count} in all</p>
+      <ul>
+        {rows?.map(({ id, title }) => (
+          <li key={id}>{title}</li>
+        ))}
+      </ul>
+    </>
+  );
 }

@@ -10,10 +10,17 @@ export function App() {
     add(new FormData(event.target).get("title"));
     event.target.reset();
   };
-  return <>
-    <h1>Tasks</h1>
-    <form onSubmit={submit}><input name="title" aria-label="Title" /><button>Add</button></form>
-    <p>{count()?.count} in all</p>
-    <ul><For each={tasks()?.rows}>{(task) => <li>{task.title}</li>}</For></ul>
-  </>;
+  return (
+    <>
+      <h1>Tasks</h1>
+      <form onSubmit={submit}>
+        <input name="title" aria-label="Title" />
+        <button>Add</button>
+      </form>
+      <p>{count()?.count} in all</p>
+      <ul>
+        <For each={tasks()?.rows}>{(task) => <li>{task.title}</li>}</For>
+      </ul>
+    </>
+  );
 }

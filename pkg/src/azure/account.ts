@@ -5,8 +5,24 @@ import type { Database, TabStoreError } from "../index.js";
 import { entityChange } from "./changes.js";
 import { Door, type DoorResponse, header } from "./door.js";
 import type {
-  AzureAccount, AzureTable, CallOptions, Entity, EntityChange, EntityChangesOptions, EntityKey, EntityPage, EntityStreamOptions, EntityWritten, GetEntityOptions,
-  ListEntitiesOptions, MatchOptions, Selected, StoredEntity, TransactionAction, TransactionError, UpdateMode,
+  AzureAccount,
+  AzureTable,
+  CallOptions,
+  Entity,
+  EntityChange,
+  EntityChangesOptions,
+  EntityKey,
+  EntityPage,
+  EntityStreamOptions,
+  EntityWritten,
+  GetEntityOptions,
+  ListEntitiesOptions,
+  MatchOptions,
+  Selected,
+  StoredEntity,
+  TransactionAction,
+  TransactionError,
+  UpdateMode,
 } from "./types.js";
 import { encoded, entityPath, keysOf, OWN, quoted, read, SYSTEM, write } from "./values.js";
 
@@ -97,7 +113,10 @@ class Service {
 }
 
 class Table<T extends object> implements AzureTable<T> {
-  constructor(private readonly service: Service, readonly name: string) {}
+  constructor(
+    private readonly service: Service,
+    readonly name: string,
+  ) {}
 
   async createEntity(entity: Entity<T>, options: CallOptions = {}): Promise<EntityWritten> {
     this.options(options, [], "createEntity");
@@ -136,11 +155,14 @@ class Table<T extends object> implements AzureTable<T> {
     } while (continuation !== undefined);
   }
 
-  async listPage(options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {}): Promise<EntityPage<T> & { readonly entities: Read<T>[] }> {
+  async listPage(
+    options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {},
+  ): Promise<EntityPage<T> & { readonly entities: Read<T>[] }> {
     const { door } = this;
     const { filter, select, pageSize, continuation } = this.options(options, [...LIST, "continuation"], "listPage");
     if (filter !== undefined) door.text(filter, "filter");
-    if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000)) throw door.wrong("pageSize", shown(pageSize), "an integer from 1 to 1000");
+    if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000))
+      throw door.wrong("pageSize", shown(pageSize), "an integer from 1 to 1000");
     const [NextPartitionKey, NextRowKey] = this.next(continuation);
     const $top = pageSize === undefined ? undefined : String(pageSize);
     const path = `${this.name}()${this.service.query({ $top, $select: this.selected(select), $filter: filter, NextPartitionKey, NextRowKey })}`;
@@ -164,7 +186,10 @@ class Table<T extends object> implements AzureTable<T> {
     const body = `--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n${requests.join("")}--changeset_1--\r\n--batch_1--\r\n`;
     const response = await this.service.ask("POST", "$batch?$format=json", [["Content-Type", "multipart/mixed; boundary=batch_1"]], body, options);
     // Each answer begins with its status, behind an empty line. No body has a line of its own that does.
-    const answers = response.body.split("\r\nHTTP/1.1 ").slice(1).map((answer) => ({ status: Number.parseInt(answer, 10), answer }));
+    const answers = response.body
+      .split("\r\nHTTP/1.1 ")
+      .slice(1)
+      .map((answer) => ({ status: Number.parseInt(answer, 10), answer }));
     const failed = answers.find(({ status }) => !(status < 300));
     if (failed !== undefined || answers.length !== all.length) {
       const { status, answer } = failed ?? { status: 500, answer: response.body };

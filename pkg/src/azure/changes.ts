@@ -18,7 +18,7 @@ const MILLISECOND = 10_000n;
 /** A stored key: its UTF-16 units, each as UTF-8 writes a character of its size (`src/azure/key.rs`). */
 function keyText(bytes: Uint8Array): string {
   const units: string[] = [];
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     const first = bytes[at++]!;
     const more = first < 0x80 ? 0 : first < 0xe0 ? 1 : 2;
     let unit = first & (0x7f >> more);

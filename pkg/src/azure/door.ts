@@ -98,7 +98,10 @@ class Bytes {
 /** The door of a database. */
 export class Door extends Beside {
   /** Opens it for those who have this access. */
-  constructor(db: Database, private readonly access: Access) {
+  constructor(
+    db: Database,
+    private readonly access: Access,
+  ) {
     super(db);
   }
 

@@ -106,11 +106,17 @@ export function azureHttpClient(db: Database, options?: HttpClientOptions): Azur
       const timer = new AbortController();
       let up = "The operation was aborted.";
       const abort = (): void => timer.abort();
-      const late = timeout > 0 ? setTimeout(() => {
-        up = `The operation took longer than ${timeout} ms.`;
-        abort();
-      // A longer one would end at once.
-      }, Math.min(timeout, 2 ** 31 - 1)) : undefined;
+      const late =
+        timeout > 0
+          ? setTimeout(
+              () => {
+                up = `The operation took longer than ${timeout} ms.`;
+                abort();
+                // A longer one would end at once.
+              },
+              Math.min(timeout, 2 ** 31 - 1),
+            )
+          : undefined;
       if (abortSignal?.aborted === true) abort();
       abortSignal?.addEventListener("abort", abort);
       try {

@@ -50,12 +50,13 @@ export interface EntityKey {
 export type Entity<T extends object = Record<string, unknown>> = EntityKey & T;
 
 /** An entity as it is read. */
-export type StoredEntity<T extends object = Record<string, unknown>> = EntityKey & T & {
-  /** Its version, to be given to an update or a delete. */
-  readonly etag: string;
-  /** The time of its last change, in UTC with steps of 100 ns, such as `2026-11-25T08:00:00.1234567Z`. */
-  readonly timestamp: string;
-};
+export type StoredEntity<T extends object = Record<string, unknown>> = EntityKey &
+  T & {
+    /** Its version, to be given to an update or a delete. */
+    readonly etag: string;
+    /** The time of its last change, in UTC with steps of 100 ns, such as `2026-11-25T08:00:00.1234567Z`. */
+    readonly timestamp: string;
+  };
 
 /** The properties of an entity of which some are read: the others are missing, and those that it lacks are null. */
 export type Selected<T extends object> = { [K in keyof T]?: T[K] | null };

@@ -8,7 +8,12 @@ import type { EdmType, EntityKey, StoredEntity, Typed, TypedValue } from "./type
 
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
 /** Names of an entity that are no properties, and the service's names for them. The ETag is made of the timestamp. */
-export const OWN: ReadonlyMap<string, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"], ["etag", "Timestamp"]]);
+export const OWN: ReadonlyMap<string, string> = new Map([
+  ["partitionKey", "PartitionKey"],
+  ["rowKey", "RowKey"],
+  ["timestamp", "Timestamp"],
+  ["etag", "Timestamp"],
+]);
 /** The service's names alone. */
 export const SYSTEM: ReadonlySet<string> = new Set(OWN.values());
 const TYPE = "@odata.type";
@@ -173,7 +178,8 @@ function literal(value: unknown): string {
       }
       if (isBytes(value)) return `X'${hex(value)}'`;
       // It must not end the literal.
-      if ((value as Typed | null)?.type === "Guid" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test((value as Typed).value)) return `guid'${(value as Typed).value}'`;
+      if ((value as Typed | null)?.type === "Guid" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test((value as Typed).value))
+        return `guid'${(value as Typed).value}'`;
   }
   throw new TypeError(`A filter cannot have ${shown(value)}.`);
 }

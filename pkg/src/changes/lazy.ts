@@ -27,7 +27,11 @@ export function lazyIterator<T>(make: () => Promise<AsyncIterableIterator<T>>): 
     },
     async return() {
       over = true;
-      if (begun) await load().then((reader) => reader.return?.(), () => {});
+      if (begun)
+        await load().then(
+          (reader) => reader.return?.(),
+          () => {},
+        );
       return ended;
     },
     [Symbol.asyncIterator]() {
@@ -54,12 +58,15 @@ export function lazyLive<S extends { readonly error: unknown }, V>(make: () => P
       if (live !== undefined) return live.subscribe(listener);
       let over = false;
       let end = (): void => {};
-      load().then((live) => {
-        if (!over) end = live.subscribe(listener);
-      }, (error: unknown) => {
-        shown = { ...none, error };
-        if (!over) listener();
-      });
+      load().then(
+        (live) => {
+          if (!over) end = live.subscribe(listener);
+        },
+        (error: unknown) => {
+          shown = { ...none, error };
+          if (!over) listener();
+        },
+      );
       return () => {
         over = true;
         end();

@@ -20,9 +20,18 @@ export interface Counting {
 class Counted implements LiveSource<number> {
   private readonly request: CountRowsRequest;
 
-  constructor(private readonly client: Client, private readonly source: Counting, request: CountRowsRequest) {
+  constructor(
+    private readonly client: Client,
+    private readonly source: Counting,
+    request: CountRowsRequest,
+  ) {
     const { tableName, start, end, filter } = checkArguments<CountRowsRequest>(request, COUNT, "watchCount");
-    this.request = { tableName, start: copyOfKey(start, "start", "range"), end: copyOfKey(end, "end", "range"), filter: copyFilter(filter, "filter") as CountRowsRequest["filter"] };
+    this.request = {
+      tableName,
+      start: copyOfKey(start, "start", "range"),
+      end: copyOfKey(end, "end", "range"),
+      filter: copyFilter(filter, "filter") as CountRowsRequest["filter"],
+    };
   }
 
   ask(place: Place | undefined, _: readonly number[], call: CallOptions): Promise<Told> {
@@ -51,7 +60,10 @@ class RowsCount implements LiveCount {
   constructor(private readonly live: Live<number>) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<number, void, undefined> {
-    for await (const { rows: [count] } of this.live) yield count;
+    for await (const {
+      rows: [count],
+    } of this.live)
+      yield count;
   }
 
   subscribe(listener: () => void): () => void {
@@ -66,4 +78,5 @@ class RowsCount implements LiveCount {
 }
 
 /** A live count of rows. */
-export const liveCount = (client: Client, source: Counting, request: CountRowsRequest): LiveCount => new RowsCount(new Live(new Counted(client, source, request), signalOf(request)));
+export const liveCount = (client: Client, source: Counting, request: CountRowsRequest): LiveCount =>
+  new RowsCount(new Live(new Counted(client, source, request), signalOf(request)));

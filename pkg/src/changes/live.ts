@@ -52,7 +52,7 @@ function compare(a: KeyValue | undefined, b: KeyValue | undefined): number {
   if (a === b) return 0;
   if (typeof a !== typeof b && !(isInteger(a) && isInteger(b))) return typeof a < typeof b ? -1 : 1;
   if (typeof a === "string" || a instanceof Uint8Array) {
-    const [left, right] = [a, b].map((value) => (typeof value === "string" ? encoder.encode(value) : value as Uint8Array));
+    const [left, right] = [a, b].map((value) => (typeof value === "string" ? encoder.encode(value) : (value as Uint8Array)));
     for (let i = 0; i < left.length && i < right.length; i++) if (left[i] !== right[i]) return left[i] - right[i];
     return left.length - right.length;
   }
@@ -79,8 +79,12 @@ function sameRow(a: Row, b: Row): boolean {
   const [left, right] = [a.columns, b.columns];
   return names.every((name, i) => {
     const [cells, others] = [left[name], right[name]];
-    return b.columnNames[i] === name && cells.length === others.length && a.type(name) === b.type(name)
-      && cells.every(({ value, version }, j) => version === others[j].version && sameValue(value, others[j].value));
+    return (
+      b.columnNames[i] === name &&
+      cells.length === others.length &&
+      a.type(name) === b.type(name) &&
+      cells.every(({ value, version }, j) => version === others[j].version && sameValue(value, others[j].value))
+    );
   });
 }
 
@@ -94,7 +98,11 @@ class Watched implements LiveSource<Row> {
   /** The names of the key columns in schema order, once a row has told them. */
   private names: readonly string[] | undefined;
 
-  constructor(private readonly client: Client, private readonly source: RangeSource, request: WatchRequest) {
+  constructor(
+    private readonly client: Client,
+    private readonly source: RangeSource,
+    request: WatchRequest,
+  ) {
     const { tableName, primaryKey, direction, start, end, limit, signal: _, ...read } = checkArguments<WatchRequest>(request, WATCH, "watch");
     if (primaryKey !== undefined && [direction, start, end, limit].some((given) => given !== undefined)) {
       throw invalid("The argument 'primaryKey' is given beside a range; watch one row, or a range.");
@@ -114,8 +122,16 @@ class Watched implements LiveSource<Row> {
 
   /** Tells which writes may have changed these rows, or `waits` for the next ones; without a place it tells where to begin. */
   ask(place: Place | undefined, rows: readonly Row[], call: CallOptions, waits = true): Promise<Told> {
-    const { tableName, primaryKey, range: { direction, start, end } } = this;
-    return this.client.admin<Told>("awaitChange", { tableName, primaryKey, start, end, last: copyKey(this.last(rows)), backward: direction === "BACKWARD", place, waits }, call);
+    const {
+      tableName,
+      primaryKey,
+      range: { direction, start, end },
+    } = this;
+    return this.client.admin<Told>(
+      "awaitChange",
+      { tableName, primaryKey, start, end, last: copyKey(this.last(rows)), backward: direction === "BACKWARD", place, waits },
+      call,
+    );
   }
 
   private async readRows(keys: readonly PrimaryKey[], call: CallOptions): Promise<(Row | null)[]> {
@@ -271,7 +287,10 @@ export class Live<R = Row> {
   /** Whether the snapshot was read since somebody listens. */
   private isFresh = false;
 
-  constructor(private readonly watched: LiveSource<R>, private readonly signal: AbortSignal | undefined) {}
+  constructor(
+    private readonly watched: LiveSource<R>,
+    private readonly signal: AbortSignal | undefined,
+  ) {}
 
   getSnapshot(): Shown<R> {
     return this.snapshot;
@@ -281,7 +300,7 @@ export class Live<R = Row> {
     // Each subscription is one, also of the same function.
     const mine = (): void => listener();
     this.listeners.add(mine);
-    if (this.running === undefined) void this.run(this.running = new AbortController());
+    if (this.running === undefined) void this.run((this.running = new AbortController()));
     return () => {
       this.listeners.delete(mine);
       // Who ends a subscription may begin the next one at once.
@@ -398,4 +417,5 @@ export class Live<R = Row> {
 }
 
 /** A live query of rows. */
-export const liveRows = (client: Client, source: RangeSource, request: WatchRequest): LiveQuery => new Live(new Watched(client, source, request), signalOf(request));
+export const liveRows = (client: Client, source: RangeSource, request: WatchRequest): LiveQuery =>
+  new Live(new Watched(client, source, request), signalOf(request));

@@ -10,8 +10,17 @@ import { Reader } from "../codec/reader.js";
 import { invalid, local, TabStoreError } from "../types/errors.js";
 import { abortReason, signalOf, whenAborted } from "../client/signals.js";
 import type {
-  Change, ChangedCell, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult,
-  StreamDescription, StreamRecord, StreamShard,
+  Change,
+  ChangedCell,
+  ChangesRequest,
+  DescribeStreamRequest,
+  DescribeStreamResult,
+  GetShardIteratorRequest,
+  GetStreamRecordRequest,
+  GetStreamRecordResult,
+  StreamDescription,
+  StreamRecord,
+  StreamShard,
 } from "../types/streams.js";
 import type { CallOptions, Consumed, KeyValue, Value } from "../types/rows.js";
 
@@ -79,7 +88,11 @@ interface Records {
 
 /** The implementation of {@link Database.getStreamRecord}. */
 export async function getStreamRecord(client: Client, request: GetStreamRecordRequest): Promise<GetStreamRecordResult> {
-  const { records: bytes, primaryKey, ...rest } = await client.admin<Records>("getStreamRecord", ARGUMENTS.getStreamRecord(request, "getStreamRecord"), request);
+  const {
+    records: bytes,
+    primaryKey,
+    ...rest
+  } = await client.admin<Records>("getStreamRecord", ARGUMENTS.getStreamRecord(request, "getStreamRecord"), request);
   const reader = new Reader(bytes);
   const records: StreamRecord[] = [];
   while (reader.at < bytes.length) records.push(readRecord(reader, primaryKey, client.bigints));
@@ -87,17 +100,27 @@ export async function getStreamRecord(client: Client, request: GetStreamRecordRe
 }
 
 /** What the engine answers: ids are numbers there. */
-type EngineShard = Omit<StreamShard, "shardId" | "parentId" | "parentSiblingId"> & Record<"shardId", number> & Record<"parentId" | "parentSiblingId", number | null>;
+type EngineShard = Omit<StreamShard, "shardId" | "parentId" | "parentSiblingId"> &
+  Record<"shardId", number> &
+  Record<"parentId" | "parentSiblingId", number | null>;
 
 /** The implementation of {@link Database.describeStream}. */
 export async function describeStream(client: Client, request: DescribeStreamRequest): Promise<DescribeStreamResult> {
   const args = ARGUMENTS.describeStream(request, "describeStream");
-  const page = await client.admin<{ stream: StreamDescription; shards: EngineShard[]; nextShardId: number | null; lastSequence: number }>("describeStream", args, request);
+  const page = await client.admin<{ stream: StreamDescription; shards: EngineShard[]; nextShardId: number | null; lastSequence: number }>(
+    "describeStream",
+    args,
+    request,
+  );
   const id = (number: number | null): string | null => (number === null ? null : String(number));
   const bound = (value: KeyValue | null): KeyValue | null => (typeof value === "number" && client.bigints ? BigInt(value) : value);
   const shards = page.shards.map((shard) => ({
-    ...shard, shardId: String(shard.shardId), parentId: id(shard.parentId), parentSiblingId: id(shard.parentSiblingId),
-    lowerBound: bound(shard.lowerBound), upperBound: bound(shard.upperBound),
+    ...shard,
+    shardId: String(shard.shardId),
+    parentId: id(shard.parentId),
+    parentSiblingId: id(shard.parentSiblingId),
+    lowerBound: bound(shard.lowerBound),
+    upperBound: bound(shard.upperBound),
   }));
   return { ...page.stream, status: "ACTIVE", shards, nextShardId: id(page.nextShardId), lastSequence: page.lastSequence };
 }
@@ -120,7 +143,10 @@ export async function streamOf(client: Client, tableName: string, what: string, 
   const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, what), call);
   if (stream !== undefined) return stream;
   throw new TabStoreError({
-    code: "OTSObjectNotExist", status: 404, retryable: false, message: `Table '${tableName}' has no stream.`,
+    code: "OTSObjectNotExist",
+    status: 404,
+    retryable: false,
+    message: `Table '${tableName}' has no stream.`,
     hint: `Enable it: ${enabling(tableName)}.`,
   });
 }
@@ -128,7 +154,7 @@ export async function streamOf(client: Client, tableName: string, what: string, 
 /** The shards of a stream, parents before children. */
 export async function shardsOf(client: Client, streamId: string, call: CallOptions): Promise<StreamShard[]> {
   const shards: StreamShard[] = [];
-  for (let next: string | null | undefined; next !== null;) {
+  for (let next: string | null | undefined; next !== null; ) {
     const page: DescribeStreamResult = await describeStream(client, { streamId, inclusiveStartShardId: next, ...call });
     shards.push(...page.shards);
     next = page.nextShardId;
@@ -137,10 +163,19 @@ export async function shardsOf(client: Client, streamId: string, call: CallOptio
 }
 
 const wrongFrom = (given: string): TabStoreError =>
-  invalid(`The argument 'from' is ${given}; it must be 'oldest', 'latest', a time in milliseconds, or the token of a change.`, "'EARLIEST' and 'LATEST' are for db.consumer.");
+  invalid(
+    `The argument 'from' is ${given}; it must be 'oldest', 'latest', a time in milliseconds, or the token of a change.`,
+    "'EARLIEST' and 'LATEST' are for db.consumer.",
+  );
 
 const expired = (message = "Records behind the token have expired."): TabStoreError =>
-  new TabStoreError({ code: "OTSTrimmedDataAccess", status: 400, retryable: false, message, hint: "Note the time, then read the table again, and go on from that time: changes({ from: time })." });
+  new TabStoreError({
+    code: "OTSTrimmedDataAccess",
+    status: 400,
+    retryable: false,
+    message,
+    hint: "Note the time, then read the table again, and go on from that time: changes({ from: time }).",
+  });
 
 function readToken(token: string, stream: string): Map<string, Place> {
   let given: unknown;
@@ -150,7 +185,8 @@ function readToken(token: string, stream: string): Map<string, Place> {
     // It is refused below.
   }
   const [id, shards] = Array.isArray(given) ? (given as unknown[]) : [];
-  const isPlace = (place: unknown): boolean => place === null || (Array.isArray(place) && typeof place[0] === "string" && Number.isSafeInteger(place[1]) && (place[1] as number) >= 0);
+  const isPlace = (place: unknown): boolean =>
+    place === null || (Array.isArray(place) && typeof place[0] === "string" && Number.isSafeInteger(place[1]) && (place[1] as number) >= 0);
   if (typeof id !== "string" || typeof shards !== "object" || shards === null || !Object.values(shards).every(isPlace)) {
     throw wrongFrom(shown(token));
   }
@@ -217,7 +253,10 @@ class Walk {
 
   /** `until`: later records are not read. */
   constructor(
-    private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, private readonly places: Map<string, Place>,
+    private readonly client: Client,
+    private readonly stream: string,
+    private readonly call: CallOptions,
+    private readonly places: Map<string, Place>,
     private readonly until: number,
   ) {}
 
@@ -330,7 +369,8 @@ async function* changesOf(client: Client, request: ChangesRequest, signal: Abort
   const start = ({ shardId }: StreamShard): Promise<string> =>
     iteratorOf(client, streamId, shardId, !begins ? { beginning: true } : from === "latest" ? { latest: true } : {}, call);
   if (typeof from === "number") {
-    for (const { shardId } of await shardsOf(client, streamId, call)) places.set(shardId, [await iteratorOf(client, streamId, shardId, { timestamp: from }, call), 0]);
+    for (const { shardId } of await shardsOf(client, streamId, call))
+      places.set(shardId, [await iteratorOf(client, streamId, shardId, { timestamp: from }, call), 0]);
   }
   // Shards that have ended count as read: what comes is in their children.
   if (from === "latest") for (const { shardId, closed } of await shardsOf(client, streamId, call)) if (closed) places.set(shardId, null);

@@ -14,7 +14,11 @@ export class Administration {
   private turns: Promise<unknown> | undefined;
 
   /** `ask` asks the engine once. `follows` tells whether another engine than that one will answer now. */
-  constructor(private readonly backOff: BackOff, private readonly ask: (op: string, args: unknown) => Promise<unknown>, private readonly follows: () => boolean) {}
+  constructor(
+    private readonly backOff: BackOff,
+    private readonly ask: (op: string, args: unknown) => Promise<unknown>,
+    private readonly follows: () => boolean,
+  ) {}
 
   /** Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. */
   async call(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
@@ -48,9 +52,11 @@ export class Administration {
 
   private inTurn(work: () => Promise<unknown>): Promise<unknown> {
     const mine = this.turns === undefined ? work() : this.turns.then(work);
-    const end = mine.catch(() => {}).then(() => {
-      if (this.turns === end) this.turns = undefined;
-    });
+    const end = mine
+      .catch(() => {})
+      .then(() => {
+        if (this.turns === end) this.turns = undefined;
+      });
     this.turns = end;
     return mine;
   }

@@ -36,7 +36,10 @@ const amount: Check = (value, argument) => {
   return value;
 };
 
-const listOf = (entry: Check): Check => (value, argument) => list(value, argument).map((one, i) => entry(one, `${argument}[${i}]`));
+const listOf =
+  (entry: Check): Check =>
+  (value, argument) =>
+    list(value, argument).map((one, i) => entry(one, `${argument}[${i}]`));
 
 /** An object with these fields. Those in `needed` must be there. */
 const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): Check => {
@@ -79,9 +82,18 @@ const options = { timeToLive: integer, maxVersions: integer, maxVersionOffset: i
 
 /** The arguments of each operation, by its name. */
 export const ARGUMENTS = {
-  createTable: call({
-    tableName: text, primaryKey: listOf(keyColumn), ...options, definedColumns: listOf(definedColumn), indexes: listOf(index), enableLocalTransaction: flag,
-  }, "tableName", "primaryKey"),
+  createTable: call(
+    {
+      tableName: text,
+      primaryKey: listOf(keyColumn),
+      ...options,
+      definedColumns: listOf(definedColumn),
+      indexes: listOf(index),
+      enableLocalTransaction: flag,
+    },
+    "tableName",
+    "primaryKey",
+  ),
   updateTable: call({ tableName: text, ...options }, "tableName"),
   describeTable: call({ tableName: text }, "tableName"),
   deleteTable: call({ tableName: text }, "tableName"),

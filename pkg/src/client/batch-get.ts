@@ -31,20 +31,27 @@ export async function batchGet(client: Client, tables: readonly BatchGetItem[], 
   if (!someFailed(results)) return results;
   for (let tries = 1; ; tries++) {
     let delay: number | undefined;
-    const left = all.map((table, at) => {
-      const places = [...results[at].keys()].filter((place) => {
-        const { error } = results[at][place];
-        const wait = error === undefined ? undefined : backOff.delay(error, tries);
-        delay ??= wait;
-        return wait !== undefined;
-      });
-      return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
-    }).filter(({ places }) => places.length > 0);
+    const left = all
+      .map((table, at) => {
+        const places = [...results[at].keys()].filter((place) => {
+          const { error } = results[at][place];
+          const wait = error === undefined ? undefined : backOff.delay(error, tries);
+          delay ??= wait;
+          return wait !== undefined;
+        });
+        return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
+      })
+      .filter(({ places }) => places.length > 0);
     if (delay === undefined) return results;
     await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), signalOf(options));
     // When the database closes, return the results so far.
     if (client.closedBy !== undefined) return results;
-    const again = await client.request(encode, left.map(({ asked }) => asked), batchGetResult, options);
+    const again = await client.request(
+      encode,
+      left.map(({ asked }) => asked),
+      batchGetResult,
+      options,
+    );
     left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));
   }
 }

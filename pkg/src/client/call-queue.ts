@@ -5,7 +5,11 @@ import type { EngineHost } from "../host/host.js";
 
 /** The refusal of a call that an engine may have done: that of a tab that led, or one that has died for the given reason. */
 export const leaderChanged = (instance: string, died?: Error): TabStoreError =>
-  local("LeaderChanged", `The ${died === undefined ? "tab that led" : "engine of"} the instance '${instance}' has ended. It is not known whether this call was done.`, { cause: died, hint: "Read what is stored, then decide whether to call again. The handle goes on with another engine." });
+  local(
+    "LeaderChanged",
+    `The ${died === undefined ? "tab that led" : "engine of"} the instance '${instance}' has ended. It is not known whether this call was done.`,
+    { cause: died, hint: "Read what is stored, then decide whether to call again. The handle goes on with another engine." },
+  );
 
 /** An administrative call. */
 export interface AdminCall {

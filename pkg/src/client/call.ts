@@ -45,8 +45,16 @@ export class Call {
    * Its bytes, without its number, are from `start` to `end` in the frame; `marks` has the starts of a batch's rows.
    */
   constructor(
-    readonly id: number, readonly order: number, readonly sent: Sent, readonly start: number, readonly end: number, readonly marks: readonly number[],
-    readonly signal: AbortSignal | undefined, readonly decode: Decode<unknown>, readonly resolve: (value: unknown) => void, readonly reject: (error: unknown) => void,
+    readonly id: number,
+    readonly order: number,
+    readonly sent: Sent,
+    readonly start: number,
+    readonly end: number,
+    readonly marks: readonly number[],
+    readonly signal: AbortSignal | undefined,
+    readonly decode: Decode<unknown>,
+    readonly resolve: (value: unknown) => void,
+    readonly reject: (error: unknown) => void,
     /** Whether it reads a range; closing the database does not wait for those. */
     readonly scans = false,
   ) {}
@@ -59,7 +67,10 @@ export class Call {
 
   /** Names of its rows, which tell them apart; `""` for a row that no other call can mean. */
   get rows(): readonly string[] {
-    const { sent: { bytes }, start } = this;
+    const {
+      sent: { bytes },
+      start,
+    } = this;
     if (this.names !== undefined || bytes === undefined) return this.names ?? [];
     const op = bytes[start];
     // A request to a door may be about anything behind it.
@@ -134,7 +145,15 @@ export function frameOf(calls: readonly Call[]): Uint8Array {
 
 /** A call with a promise of its answer. If `signal` aborts, its caller is told, and then `onAbort` is called. */
 export function promised(
-  id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<unknown>, signal: AbortSignal | undefined, scans: boolean, onAbort: () => void,
+  id: number,
+  sent: Sent,
+  start: number,
+  end: number,
+  marks: readonly number[],
+  decode: Decode<unknown>,
+  signal: AbortSignal | undefined,
+  scans: boolean,
+  onAbort: () => void,
 ): Call {
   const answer = new Promise(EXECUTOR);
   let [settle, refuse] = [resolveIt, rejectIt];

@@ -97,10 +97,18 @@ export class Client implements DecodeContext, Sender {
   readonly troubles = new Troubles();
 
   /** `number` is unique among all clients; `bigints` is the option `integers: "bigint"`. */
-  constructor(readonly number: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
+  constructor(
+    readonly number: number,
+    readonly bigints: boolean,
+    backOff = BackOff.from(undefined),
+  ) {
     this.requestPrefix = `${number.toString(36)}-`;
     this.retries = new Retries(backOff, this);
-    this.administration = new Administration(backOff, (op, args) => this.ask(op, args), () => this.follows);
+    this.administration = new Administration(
+      backOff,
+      (op, args) => this.ask(op, args),
+      () => this.follows,
+    );
   }
 
   requestId(id: number): string {
@@ -532,7 +540,10 @@ export class Client implements DecodeContext, Sender {
     this.kept?.again(knows, this.pending, this.retries);
     if (!knows) this.onHandOver?.(error);
     // Those of the shared frame have not left yet.
-    const { again, lost } = afterLeader([...this.pending.values()].filter(({ sent }) => sent !== this.sent), knows);
+    const { again, lost } = afterLeader(
+      [...this.pending.values()].filter(({ sent }) => sent !== this.sent),
+      knows,
+    );
     this.refuse(lost, error);
     for (const calls of again) this.sendAgain(calls);
   }
@@ -549,7 +560,9 @@ export class Client implements DecodeContext, Sender {
     for (const resolve of this.idleWaiters.splice(0)) resolve();
     this.sources.fail(error);
     // It must not keep the instance's lock, so that others can open it. Later, because the engine may be the caller.
-    this.ended = Promise.resolve().then(() => this.end?.()).catch(() => {});
+    this.ended = Promise.resolve()
+      .then(() => this.end?.())
+      .catch(() => {});
     if (this.closing === undefined) this.onFailure?.(error);
   }
 
@@ -561,10 +574,14 @@ export class Client implements DecodeContext, Sender {
     this.mend();
     this.closing = local("Closed", "The database is closed.");
     this.sources.fail(this.closing);
-    this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
+    this.refuse(
+      [...this.pending.values()].filter(({ scans }) => scans),
+      this.closing,
+    );
     // An answer may require one more request.
     const isOut = (): boolean => this.pending.size > 0 || this.retries.active;
-    while (this.failure === undefined && (isOut() || this.isBusy?.())) await new Promise<void>((resolve) => (isOut() ? this.idleWaiters.push(resolve) : setTimeout(resolve)));
+    while (this.failure === undefined && (isOut() || this.isBusy?.()))
+      await new Promise<void>((resolve) => (isOut() ? this.idleWaiters.push(resolve) : setTimeout(resolve)));
     try {
       const end = async (): Promise<void> => (this.failure === undefined ? this.end!() : this.ended);
       await (this.failure === undefined ? this.waiting.unlessFailed(this.inEngine(end)) : this.ended);

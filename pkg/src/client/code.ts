@@ -3,8 +3,9 @@
 import { local } from "../types/errors.js";
 
 /** The hint for files of the package that cannot be loaded. */
-export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
-  + " (all in one file), or say where they are: init(url, modules), open(name, { worker: false }).";
+export const LOAD_HELP =
+  "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'" +
+  " (all in one file), or say where they are: init(url, modules), open(name, { worker: false }).";
 
 /** The hint for files that no network brings. */
 export const OFFLINE_HELP = "Code that was never used needs the network: db.preload() loads it in advance.";
@@ -16,9 +17,16 @@ export async function loadCode<T>(part: Promise<T>): Promise<T> {
   } catch (cause) {
     // Browsers allow them no `import()`.
     if ("ServiceWorkerGlobalScope" in globalThis) {
-      throw local("Unavailable", "A service worker can load no code after its start, and the entry 'tabstore' does that.", { cause, hint: "Import 'tabstore/inline' in the service worker." });
+      throw local("Unavailable", "A service worker can load no code after its start, and the entry 'tabstore' does that.", {
+        cause,
+        hint: "Import 'tabstore/inline' in the service worker.",
+      });
     }
-    throw local("Unavailable", `A part of TabStore could not be loaded: ${String(cause)}. ${globalThis.navigator?.onLine === false ? OFFLINE_HELP : LOAD_HELP}`, { cause });
+    throw local(
+      "Unavailable",
+      `A part of TabStore could not be loaded: ${String(cause)}. ${globalThis.navigator?.onLine === false ? OFFLINE_HELP : LOAD_HELP}`,
+      { cause },
+    );
   }
 }
 

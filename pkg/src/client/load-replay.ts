@@ -54,7 +54,10 @@ export class KeptRows implements Kept {
 
   answered(call: Call, value: unknown): boolean {
     if (!this.follows()) return false;
-    const { sent: { bytes }, start } = call;
+    const {
+      sent: { bytes },
+      start,
+    } = call;
     const stored = value as { readonly until: number; readonly failed: readonly { readonly number: number; readonly error: TabStoreError }[] };
     const op = bytes?.[start];
     const results = Array.isArray(value) ? (value as { readonly error?: TabStoreError }[]) : op === OP.STORE_ROWS ? stored.failed : [];
@@ -117,7 +120,11 @@ export class KeptRows implements Kept {
     const [call, answer] = callAgain(taken);
     // Rows with an answer of their own keep it, also those that are still being tried again.
     watched.answer = Promise.all([before, answer]).then(([first, results]) =>
-      Object.assign(first.map((result, i) => (result === TAKEN ? results[i] : result)), results.load === undefined ? {} : { load: results.load, bytes: results.bytes! }));
+      Object.assign(
+        first.map((result, i) => (result === TAKEN ? results[i] : result)),
+        results.load === undefined ? {} : { load: results.load, bytes: results.bytes! },
+      ),
+    );
     again(watched.answer);
     return [call];
   }

@@ -14,10 +14,15 @@ export function takeOneArgument(prototype: object, throwing: readonly string[]):
     if (typeof value !== "function" || value.length !== 1 || name === "constructor") continue;
     const method = value as Method;
     Object.defineProperty(prototype, name, {
-      configurable: true, writable: true,
+      configurable: true,
+      writable: true,
       value(this: unknown, first: unknown, second?: unknown): unknown {
         if (second === undefined || Object(second) !== second || Array.isArray(second)) return method.call(this, first);
-        const error = invalid(typeof second === "function" ? `${name} takes no function: await its result.` : `${name} takes one argument: write the signal, and what else it takes, into that.`);
+        const error = invalid(
+          typeof second === "function"
+            ? `${name} takes no function: await its result.`
+            : `${name} takes one argument: write the signal, and what else it takes, into that.`,
+        );
         if (throwing.includes(name)) throw error;
         return Promise.reject(error);
       },

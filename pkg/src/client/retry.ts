@@ -30,14 +30,23 @@ function passes({ code, message }: TabStoreError): boolean {
 
 /** The times and the number of retries. */
 export class BackOff {
-  private constructor(private readonly attempts: number, private readonly least: number, private readonly most: number) {}
+  private constructor(
+    private readonly attempts: number,
+    private readonly least: number,
+    private readonly most: number,
+  ) {}
 
   /** From the option `retry` of `open`. */
   static from(option: RetryOptions | false | undefined): BackOff {
     if (option === false) return new BackOff(1, 0, 0);
     const { attempts = 10, minDelay = 25, maxDelay = 1000 } = checkArguments<RetryOptions>(option ?? Object.create(null), NAMES, "retry");
-    for (const [name, value, least] of [["attempts", attempts, 1], ["minDelay", minDelay, 0], ["maxDelay", maxDelay, 0]] as const) {
-      if (!Number.isSafeInteger(value) || value < least) throw invalid(`The argument 'retry.${name}' is ${shown(value)}; it must be an integer of at least ${least}.`);
+    for (const [name, value, least] of [
+      ["attempts", attempts, 1],
+      ["minDelay", minDelay, 0],
+      ["maxDelay", maxDelay, 0],
+    ] as const) {
+      if (!Number.isSafeInteger(value) || value < least)
+        throw invalid(`The argument 'retry.${name}' is ${shown(value)}; it must be an integer of at least ${least}.`);
     }
     return new BackOff(attempts, minDelay, maxDelay);
   }
@@ -51,7 +60,7 @@ export class BackOff {
   delay(error: TabStoreError, tries: number): number | undefined {
     if (tries >= this.attempts || !passes(error)) return undefined;
     // A random time in the upper half, so that calls refused together do not return together.
-    return Math.min(this.most, this.least * 2 ** Math.min(tries - 1, 52)) * (1 + Math.random()) / 2;
+    return (Math.min(this.most, this.least * 2 ** Math.min(tries - 1, 52)) * (1 + Math.random())) / 2;
   }
 }
 
@@ -92,7 +101,10 @@ export class Retries {
   private pumping = false;
 
   /** `sender` sends. */
-  constructor(readonly backOff: BackOff, private readonly sender: Sender) {}
+  constructor(
+    readonly backOff: BackOff,
+    private readonly sender: Sender,
+  ) {}
 
   /** Whether calls must be passed to {@link hold}, and answers to {@link landed} and {@link settled}. */
   get active(): boolean {
@@ -143,8 +155,16 @@ export class Retries {
         if (left === 0) call.resolve(results);
       };
       const row = new Call(
-        nextId(), orderOf(call, i), call.sent, call.marks[i], call.marks[i + 1] ?? call.end, [], call.signal, writeResult,
-        (value) => settle({ ok: true, ...(value as WriteResult) }), (reason) => settle({ ok: false, error: toError(reason) }),
+        nextId(),
+        orderOf(call, i),
+        call.sent,
+        call.marks[i],
+        call.marks[i + 1] ?? call.end,
+        [],
+        call.signal,
+        writeResult,
+        (value) => settle({ ok: true, ...(value as WriteResult) }),
+        (reason) => settle({ ok: false, error: toError(reason) }),
       );
       if (!this.refused(row, error)) return;
       again.add(i);
@@ -199,7 +219,9 @@ export class Retries {
     call.rows.forEach((row, i) => {
       if (again.has(i) || !this.kept.has(row)) return;
       const order = orderOf(call, i);
-      for (const late of this.waiting.filter((other) => other.error !== undefined && other.order < order && other.rows.includes(row) && !(call.reads && other.reads))) {
+      for (const late of this.waiting.filter(
+        (other) => other.error !== undefined && other.order < order && other.rows.includes(row) && !(call.reads && other.reads),
+      )) {
         this.remove(late);
         this.sender.giveUp(late);
       }

@@ -38,7 +38,10 @@ function nextTurn(): Promise<void> {
 class Course {
   private until = 0;
 
-  constructor(private readonly source: Pick<RangeSource, "closedBy">, private readonly signal: AbortSignal | undefined) {}
+  constructor(
+    private readonly source: Pick<RangeSource, "closedBy">,
+    private readonly signal: AbortSignal | undefined,
+  ) {}
 
   /** Whether the scan goes on. */
   get isOpen(): boolean {
@@ -133,7 +136,10 @@ class RowIterator implements AsyncIterableIterator<Row> {
   private last: Promise<unknown> = Promise.resolve();
   private over = false;
 
-  constructor(private readonly source: RangeSource, private readonly request: ScanRequest) {}
+  constructor(
+    private readonly source: RangeSource,
+    private readonly request: ScanRequest,
+  ) {}
 
   next(): Promise<IteratorResult<Row, undefined>> {
     if (this.waiting === 0 && (this.given < this.ready.length || this.refill()) && this.course.isOpen) return this.ready[this.given++]!;
@@ -233,7 +239,10 @@ export function copyKey<K extends RangeKey>(key: K | undefined): K | undefined {
  * is the name of the call.
  */
 export async function count(
-  ask: (stretch: CountRowsRequest) => Promise<Counted>, source: Pick<RangeSource, "closedBy">, request: CountRowsRequest, what: string,
+  ask: (stretch: CountRowsRequest) => Promise<Counted>,
+  source: Pick<RangeSource, "closedBy">,
+  request: CountRowsRequest,
+  what: string,
 ): Promise<CountRowsResult> {
   const { start: first, ...given } = takeArguments(request, COUNT, what);
   const course = new Course(source, signalOf(given));
@@ -241,7 +250,7 @@ export async function count(
   Object.assign(given, { end: copyKey(given.end), filter: copyFilter(given.filter, "filter") });
   let total = 0;
   let [read, write] = [0, 0];
-  for (let start = copyKey(first); ;) {
+  for (let start = copyKey(first); ; ) {
     const { rows, consumed, next } = await ask({ ...given, start });
     total += rows;
     read += consumed.read;

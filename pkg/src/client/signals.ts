@@ -11,7 +11,8 @@ export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 /** The signal among a call's options. */
 export function signalOf(options: CallOptions | undefined | null): AbortSignal | undefined {
   const signal: unknown = typeof options === "object" && options !== null && has(options, "signal") ? options.signal : undefined;
-  if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function") throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
+  if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function")
+    throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
   return signal as AbortSignal | undefined;
 }
 

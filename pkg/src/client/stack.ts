@@ -9,7 +9,25 @@ function descend(left: number): number {
 }
 
 /** Wide frames, some 180 KB: more than the engine uses. One is three times as large, and takes half as long again. */
-function descendFar(left: number, a: number, b: number, c: number, d: number, e: number, f: number, g: number, h: number, i: number, j: number, k: number, l: number, m: number, n: number, o: number, p: number): number {
+function descendFar(
+  left: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+  e: number,
+  f: number,
+  g: number,
+  h: number,
+  i: number,
+  j: number,
+  k: number,
+  l: number,
+  m: number,
+  n: number,
+  o: number,
+  p: number,
+): number {
   return left === 0 ? 0 : descendFar(left - 1, p, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o) + 1;
 }
 

@@ -12,8 +12,19 @@ import type { Row } from "../types/row.js";
 import { scan, scanPages } from "./scan.js";
 import { abortReason, SIGNAL, signalOf, unlessAborted } from "./signals.js";
 import type {
-  BatchWriteItem, BatchWriteResult, CallOptions, Consumed, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest,
-  GetRowResult, PutRowRequest, ScanRequest, UpdateRowRequest, WriteResult,
+  BatchWriteItem,
+  BatchWriteResult,
+  CallOptions,
+  Consumed,
+  DeleteRowRequest,
+  GetRangeRequest,
+  GetRangeResult,
+  GetRowRequest,
+  GetRowResult,
+  PutRowRequest,
+  ScanRequest,
+  UpdateRowRequest,
+  WriteResult,
 } from "../types/rows.js";
 
 const GONE = "OTSSessionNotExist";
@@ -26,7 +37,11 @@ class LocalTransaction implements Transaction {
   /** The last call that was made, and its end. */
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly client: Client, readonly id: string, readonly consumed: Consumed) {}
+  constructor(
+    private readonly client: Client,
+    readonly id: string,
+    readonly consumed: Consumed,
+  ) {}
 
   get closedBy(): TabStoreError | undefined {
     return this.client.closedBy;
@@ -82,16 +97,26 @@ class LocalTransaction implements Transaction {
   }
 
   private end(write: Encode<string>, state: "COMMITTED" | "ABORTED", options: CallOptions | undefined): Promise<TransactionResult> {
-    return this.call(write, this.id, (reader) => {
-      // As soon as the answer arrives, even if no caller waits for it.
-      this.state = state;
-      return readEnded(reader);
-    }, options, { ends: true });
+    return this.call(
+      write,
+      this.id,
+      (reader) => {
+        // As soon as the answer arrives, even if no caller waits for it.
+        this.state = state;
+        return readEnded(reader);
+      },
+      options,
+      { ends: true },
+    );
   }
 
   /** Makes a call after all earlier ones have ended. Its arguments are read now, so the caller may change them afterwards. */
   private call<A, T>(
-    write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, { ends = false, scans = false } = {},
+    write: Encode<A>,
+    argument: A,
+    read: decode.Decode<T>,
+    options: CallOptions | undefined,
+    { ends = false, scans = false } = {},
   ): Promise<T> {
     let signal: AbortSignal | undefined;
     let prepared: ReturnType<Client["prepare"]>;
@@ -103,7 +128,13 @@ class LocalTransaction implements Transaction {
     }
     const mine = this.last.then(async () => {
       if (signal?.aborted) throw abortReason(signal);
-      if (this.state !== "OPEN") throw new TabStoreError({ code: GONE, status: 404, retryable: false, message: `Session not exist or may be timeout. The transaction is ${this.state.toLowerCase()}.` });
+      if (this.state !== "OPEN")
+        throw new TabStoreError({
+          code: GONE,
+          status: 404,
+          retryable: false,
+          message: `Session not exist or may be timeout. The transaction is ${this.state.toLowerCase()}.`,
+        });
       try {
         return await this.client.send(prepared, read, signal, scans);
       } catch (error) {

@@ -139,7 +139,12 @@ export class Writer implements RowWriter {
   private forgetSignal: () => void = () => {};
 
   /** A writer for one table. It registers itself in `writers` while it holds rows. */
-  constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
+  constructor(
+    private readonly client: Client,
+    private readonly tableName: string,
+    private readonly writers: Writers,
+    options: WriterOptions = {},
+  ) {
     checkName(tableName, "tableName");
     // The engine refuses a whole batch for one illegal name. So a row with such a name is not taken, and other rows are
     // safe.
@@ -235,7 +240,11 @@ export class Writer implements RowWriter {
       throw this.fatal;
     }
     // A row that may be beyond a limit is put alone: the engine would refuse the others with it.
-    const large = !this.loading && (frame.length - start >= BATCH_BYTES || keyBytes > MOST_KEY || (nameBytes - this.batchNames > MOST_COLUMNS && Object.keys(given.attributes ?? {}).length > MOST_COLUMNS));
+    const large =
+      !this.loading &&
+      (frame.length - start >= BATCH_BYTES ||
+        keyBytes > MOST_KEY ||
+        (nameBytes - this.batchNames > MOST_COLUMNS && Object.keys(given.attributes ?? {}).length > MOST_COLUMNS));
     // Names may have characters of three bytes each.
     if ((size + 2 * nameBytes > BATCH_LIMIT || twice || large) && !first) {
       // Together they are too large, perhaps not alone: the others go first. The same if one of them seems to be the same
@@ -303,7 +312,19 @@ export class Writer implements RowWriter {
     this.bytesOut += bytes;
     this.bytesLeft += bytes;
     if (this.loading) {
-      const loaded: Loaded = { id, loader: this.loader, first, rows, bytes, others: new Set(), answer: undefined, answered: false, kept: 0, load: 0, late: false };
+      const loaded: Loaded = {
+        id,
+        loader: this.loader,
+        first,
+        rows,
+        bytes,
+        others: new Set(),
+        answer: undefined,
+        answered: false,
+        kept: 0,
+        load: 0,
+        late: false,
+      };
       this.loaded.push(loaded);
       this.unsettled.add(loaded);
       this.writers.add(this);
@@ -472,10 +493,15 @@ export class Writer implements RowWriter {
         // A frame that waited behind retried rows may have come after the request.
         const later = loaded.filter((frame) => this.unsettled.has(frame) && frame.load > until);
         if (later.length > 0) this.ask(loader, later);
-        for (const frame of loaded) if (this.unsettled.has(frame) && frame.load <= until) this.done([frame], failed.find(({ number }) => number === frame.load)?.error);
+        for (const frame of loaded)
+          if (this.unsettled.has(frame) && frame.load <= until) this.done([frame], failed.find(({ number }) => number === frame.load)?.error);
         for (const { error } of failed) client.notice(error);
       },
-      (error: unknown) => this.done(loaded.filter((frame) => this.unsettled.has(frame)), toError(error)),
+      (error: unknown) =>
+        this.done(
+          loaded.filter((frame) => this.unsettled.has(frame)),
+          toError(error),
+        ),
     );
   }
 
@@ -577,7 +603,13 @@ export class Writer implements RowWriter {
     if (this.failed > 0 || reason !== undefined) {
       const cause = this.failures[0]?.error ?? toError(reason);
       const message = `${this.failed} of ${this.index} rows for table '${this.tableName}' were not stored. The first: ${cause.message}`;
-      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, hint: cause.hint, requestId: cause.requestId }, this.stored, this.failed, this.failures, { read: this.read, write: this.write });
+      throw new WriterError(
+        { code: cause.code, status: cause.status, retryable: cause.retryable, message, hint: cause.hint, requestId: cause.requestId },
+        this.stored,
+        this.failed,
+        this.failures,
+        { read: this.read, write: this.write },
+      );
     }
     return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
   }

@@ -23,14 +23,37 @@ function isBuiltIn(value: object): boolean {
 
 /** Whether a page has added a member to the prototype of all objects that calls about rows would read. */
 function isPolluted(): boolean {
-  return ROOT.tableName !== undefined || ROOT.primaryKey !== undefined || ROOT.attributes !== undefined || ROOT.condition !== undefined
-    || ROOT.returnContent !== undefined || ROOT.signal !== undefined || ROOT.put !== undefined || ROOT.update !== undefined
-    || ROOT.delete !== undefined || ROOT.deleteVersions !== undefined || ROOT.deleteColumns !== undefined || ROOT.increment !== undefined
-    || ROOT.maxVersions !== undefined || ROOT.timeRange !== undefined || ROOT.columnsToGet !== undefined || ROOT.startColumn !== undefined
-    || ROOT.endColumn !== undefined || ROOT.filter !== undefined || ROOT.direction !== undefined || ROOT.start !== undefined
-    || ROOT.end !== undefined || ROOT.limit !== undefined || ROOT.rowExistence !== undefined || ROOT.column !== undefined
-    || ROOT.value !== undefined || ROOT.version !== undefined || ROOT.primaryKeys !== undefined || ROOT.partitionKey !== undefined
-    || ROOT.afterModify !== undefined;
+  return (
+    ROOT.tableName !== undefined ||
+    ROOT.primaryKey !== undefined ||
+    ROOT.attributes !== undefined ||
+    ROOT.condition !== undefined ||
+    ROOT.returnContent !== undefined ||
+    ROOT.signal !== undefined ||
+    ROOT.put !== undefined ||
+    ROOT.update !== undefined ||
+    ROOT.delete !== undefined ||
+    ROOT.deleteVersions !== undefined ||
+    ROOT.deleteColumns !== undefined ||
+    ROOT.increment !== undefined ||
+    ROOT.maxVersions !== undefined ||
+    ROOT.timeRange !== undefined ||
+    ROOT.columnsToGet !== undefined ||
+    ROOT.startColumn !== undefined ||
+    ROOT.endColumn !== undefined ||
+    ROOT.filter !== undefined ||
+    ROOT.direction !== undefined ||
+    ROOT.start !== undefined ||
+    ROOT.end !== undefined ||
+    ROOT.limit !== undefined ||
+    ROOT.rowExistence !== undefined ||
+    ROOT.column !== undefined ||
+    ROOT.value !== undefined ||
+    ROOT.version !== undefined ||
+    ROOT.primaryKeys !== undefined ||
+    ROOT.partitionKey !== undefined ||
+    ROOT.afterModify !== undefined
+  );
 }
 
 /** The result of {@link lookAtPrototype}. */
@@ -139,7 +162,11 @@ export function checkOwn(value: object, argument: string): void {
   if (isPlain(value)) return;
   const refuse = (why: string): Error => invalid(`The argument '${argument}' is ${kindOf(value)}${why}; it must be a plain object of columns.`);
   if (isBuiltIn(value) || value instanceof Operand) throw refuse("");
-  for (let one = Object.getPrototypeOf(value) as object | null; one !== null && !Object.hasOwn(one, "isPrototypeOf"); one = Object.getPrototypeOf(one) as object | null) {
+  for (
+    let one = Object.getPrototypeOf(value) as object | null;
+    one !== null && !Object.hasOwn(one, "isPrototypeOf");
+    one = Object.getPrototypeOf(one) as object | null
+  ) {
     for (const [name, { get, enumerable, value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
       if (get !== undefined || (enumerable === true && typeof inherited !== "function")) throw refuse(`, whose '${name}' is not a member of its own`);
     }

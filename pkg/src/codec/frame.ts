@@ -331,7 +331,8 @@ export class FrameWriter {
   name(text: string): void {
     let name = this.names.get(text);
     if (name === undefined) {
-      if (text.length > MAX_NAME) throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
+      if (text.length > MAX_NAME)
+        throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
       if (!isWellFormed(text)) throw invalid(`Invalid column name: '${text}'.`);
       const encoded = encoder.encode(text);
       if (this.isLegal?.(text, encoded.length) === false) throw invalid(`Invalid column name: '${text}'.`);

@@ -98,7 +98,12 @@ export class Page {
   private reused: Cursor | undefined;
 
   /** Reads the header of the page at `start`. It ends at `limit` at the latest. */
-  constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean, limit = bytes.length) {
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly start: number,
+    readonly bigints: boolean,
+    limit = bytes.length,
+  ) {
     this.end = start + u32At(bytes, start);
     // No page is shorter than its header, so reading pages always ends.
     if (this.end < start + HEADER || this.end > limit) throw local("OTSInternalServerError", "A page of the engine ends too early.");
@@ -217,7 +222,14 @@ export class Page {
 
 /** Reads values. Their strings lie in the page's text. */
 class Cursor extends Reader {
-  constructor(bytes: Uint8Array, at: number, end: number, readonly text: string, public textAt: number, readonly bigints: boolean) {
+  constructor(
+    bytes: Uint8Array,
+    at: number,
+    end: number,
+    readonly text: string,
+    public textAt: number,
+    readonly bigints: boolean,
+  ) {
     super(bytes, at, end);
   }
 

@@ -15,8 +15,14 @@ export function decodeText(bytes: Uint8Array, start: number, end: number): strin
     let text = "";
     let at = start;
     for (; at + 8 <= end; at += 8) {
-      const a = bytes[at], b = bytes[at + 1], c = bytes[at + 2], d = bytes[at + 3];
-      const e = bytes[at + 4], f = bytes[at + 5], g = bytes[at + 6], h = bytes[at + 7];
+      const a = bytes[at],
+        b = bytes[at + 1],
+        c = bytes[at + 2],
+        d = bytes[at + 3];
+      const e = bytes[at + 4],
+        f = bytes[at + 5],
+        g = bytes[at + 6],
+        h = bytes[at + 7];
       if ((a | b | c | d | e | f | g | h) > 127) return decoder.decode(bytes.subarray(start, end));
       text += String.fromCharCode(a, b, c, d, e, f, g, h);
     }
@@ -38,7 +44,11 @@ export function u32At(bytes: Uint8Array, at: number): number {
 /** A position in bytes. Exact numbers come as `number`, others as `bigint`. */
 export class Reader {
   /** Starts at `at` and must not pass `end`. */
-  constructor(readonly bytes: Uint8Array, public at = 0, readonly end = bytes.length) {}
+  constructor(
+    readonly bytes: Uint8Array,
+    public at = 0,
+    readonly end = bytes.length,
+  ) {}
 
   /** Fails when less than `more` bytes are left: the engine and this package are of different versions. */
   need(more: number): void {

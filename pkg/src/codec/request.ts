@@ -92,7 +92,9 @@ function cells(columns: Record<string, unknown>, names: readonly string[]): numb
 /** Writes a version. Versions are read as numbers, so one that is no safe integer (after the year 287,000) is refused. */
 function writeVersion(w: FrameWriter, version: unknown, name: string): void {
   if ((typeof version === "bigint" || Number.isInteger(version)) && !Number.isSafeInteger(Number(version))) {
-    throw invalid(`Timestamp must be in range [0, INT64_MAX/1000). Here it must be a safe integer too (at most 2^53 - 1): the version of column '${name}' is ${version}.`);
+    throw invalid(
+      `Timestamp must be in range [0, INT64_MAX/1000). Here it must be a safe integer too (at most 2^53 - 1): the version of column '${name}' is ${version}.`,
+    );
   }
   writeInteger(w, version, () => `the version of column '${name}'`);
 }
@@ -209,20 +211,27 @@ export function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
   let { maxVersions, timeRange } = options;
   let exact = false;
   if (timeRange !== undefined) {
-    if (typeof timeRange !== "object" || timeRange === null) throw invalid(`The argument 'timeRange' is ${kindOf(timeRange)}; it must be { start, end } or { version }.`);
+    if (typeof timeRange !== "object" || timeRange === null)
+      throw invalid(`The argument 'timeRange' is ${kindOf(timeRange)}; it must be { start, end } or { version }.`);
     timeRange = checkCall(timeRange, TIME_RANGE, "timeRange");
     exact = timeRange.version !== undefined;
     if (exact ? timeRange.start !== undefined || timeRange.end !== undefined : timeRange.start === undefined || timeRange.end === undefined) {
-      throw invalid(exact ? "Specific tiemstamp and time range cannot be given at the same time. The argument 'timeRange' has a version and an end."
-        : "Start and end time must be given at the same time. The argument 'timeRange' lacks one.");
+      throw invalid(
+        exact
+          ? "Specific tiemstamp and time range cannot be given at the same time. The argument 'timeRange' has a version and an end."
+          : "Start and end time must be given at the same time. The argument 'timeRange' lacks one.",
+      );
     }
   } else if (maxVersions === undefined) {
     maxVersions = 1;
   }
-  const flags = (maxVersions === undefined ? 0 : READ_OPTIONS.maxVersions)
-    | (timeRange === undefined ? 0 : exact ? READ_OPTIONS.version : READ_OPTIONS.range)
-    | (columnsToGet === undefined ? 0 : READ_OPTIONS.columns) | (startColumn === undefined ? 0 : READ_OPTIONS.startColumn)
-    | (endColumn === undefined ? 0 : READ_OPTIONS.endColumn) | (filter === undefined ? 0 : READ_OPTIONS.filter);
+  const flags =
+    (maxVersions === undefined ? 0 : READ_OPTIONS.maxVersions) |
+    (timeRange === undefined ? 0 : exact ? READ_OPTIONS.version : READ_OPTIONS.range) |
+    (columnsToGet === undefined ? 0 : READ_OPTIONS.columns) |
+    (startColumn === undefined ? 0 : READ_OPTIONS.startColumn) |
+    (endColumn === undefined ? 0 : READ_OPTIONS.endColumn) |
+    (filter === undefined ? 0 : READ_OPTIONS.filter);
   w.u8(flags);
   if (maxVersions !== undefined) {
     if (Number.isSafeInteger(maxVersions) && maxVersions < 1) throw invalid(`Invalid max versions: ${maxVersions} . Reason: Max versions must be positive.`);

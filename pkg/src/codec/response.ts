@@ -6,9 +6,7 @@
 import { local, type TabStoreError } from "../types/errors.js";
 import type { Row } from "../types/row.js";
 import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types/rows.js";
-import {
-  type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten,
-} from "./contract-responses.js";
+import { type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten } from "./contract-responses.js";
 import { setField } from "./field.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";
@@ -23,7 +21,8 @@ export type Decode<T> = (reader: Reader, context: DecodeContext, id: number) => 
 export function eachResponse(bytes: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void, start = 0, end = bytes.length): void {
   const reader = new Reader(bytes, start, end);
   const version = reader.u8();
-  if (version !== 1) throw local("OTSInternalServerError", `The engine answers in version ${version} of its protocol, this package knows version 1: their builds do not match.`);
+  if (version !== 1)
+    throw local("OTSInternalServerError", `The engine answers in version ${version} of its protocol, this package knows version 1: their builds do not match.`);
   while (reader.at < reader.end) {
     const id = reader.uv();
     const status = reader.u8();
@@ -70,7 +69,8 @@ export const batchGetResult: Decode<BatchGetResult[][]> = (reader, context, id) 
     const found = page.rows();
     let next = 0;
     const result = (row: (typeof rows)[number]): Result =>
-      row.kind === "Failed" ? { ok: false, error: row.error }
+      row.kind === "Failed"
+        ? { ok: false, error: row.error }
         : { ok: true, row: row.kind === "Present" ? found[next++] : null, consumed: { read: row.read, write: 0 } };
     return rows.map(result) as unknown as BatchGetResult[];
   });

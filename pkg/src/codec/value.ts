@@ -36,7 +36,9 @@ const FAR = 10 << 20;
 
 /** The engine's refusal of a value that is too long. */
 function tooLong(length: number, name: string, place: Place): Error {
-  return invalid(`The length of ${place === "attribute" ? place : "primary key"} column: '${name}' exceeds the MaxLength:${place === "attribute" ? 2097152 : 1024} with CurrentLength:${length}.`);
+  return invalid(
+    `The length of ${place === "attribute" ? place : "primary key"} column: '${name}' exceeds the MaxLength:${place === "attribute" ? 2097152 : 1024} with CurrentLength:${length}.`,
+  );
 }
 
 /** Writes one value with its tag. */
@@ -72,7 +74,8 @@ export function writeValue(w: FrameWriter, value: unknown, name: string, place: 
         return;
       }
       if (isBytes(value)) {
-        if (lengthOf(value) === 0 && isGone(value)) throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred, or resized to end before it.`);
+        if (lengthOf(value) === 0 && isGone(value))
+          throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred, or resized to end before it.`);
         if (lengthOf(value) > FAR) throw tooLong(lengthOf(value), name, place);
         w.u8(TAG.BINARY);
         w.binary(value);
@@ -114,16 +117,20 @@ export const ADVICE = "Store JSON.stringify(value) of an object or list, getTime
 
 function refuse(value: unknown, name: string, place: Place): Error {
   if (value === undefined || value === null) {
-    return invalid(place === "key"
-      ? `No value is given for primary key name: ${name}. It is ${kindOf(value)}.`
-      : `No value is given for column name: '${name}'. It is ${kindOf(value)}; leave the column out instead.`);
+    return invalid(
+      place === "key"
+        ? `No value is given for primary key name: ${name}. It is ${kindOf(value)}.`
+        : `No value is given for column name: '${name}'. It is ${kindOf(value)}; leave the column out instead.`,
+    );
   }
   const infinity = infinityOf(value);
   if (infinity !== undefined) {
     const kind = infinity === TAG.INF_MIN ? "VT_INF_MIN" : "VT_INF_MAX";
-    return invalid(place === "key"
-      ? `${kind} is an invalid type for the primary key. It was given for '${name}'.`
-      : `${kind} is an invalid type for the attribute column. It was given for '${name}'.`);
+    return invalid(
+      place === "key"
+        ? `${kind} is an invalid type for the primary key. It was given for '${name}'.`
+        : `${kind} is an invalid type for the attribute column. It was given for '${name}'.`,
+    );
   }
   if (isAutoIncrement(value)) {
     return invalid(`VT_AUTO_INCREMENT is an invalid type for the attribute column. It was given for '${name}'.`);
@@ -139,7 +146,8 @@ export function writeInteger(w: FrameWriter, value: unknown, what: () => string)
     if (Number.isSafeInteger(number)) w.sv(number);
     else w.svBig(value);
   } else if (typeof value === "bigint") throw invalid(`The integer ${value} of ${what()} does not fit 64 bits.`);
-  else if (typeof value === "number") throw invalid(`The number ${value} of ${what()} is not ${Number.isInteger(value) ? "a safe integer; give a bigint" : "an integer"}.`);
+  else if (typeof value === "number")
+    throw invalid(`The number ${value} of ${what()} is not ${Number.isInteger(value) ? "a safe integer; give a bigint" : "an integer"}.`);
   else throw invalid(`The value of ${what()} is ${kindOf(value)}; it must be an integer.`);
 }
 
@@ -162,7 +170,10 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, use: Ke
       writeValue(w, value, name, "key");
     } else if (use === "range" && has(value, "infinity")) {
       const tag = infinityOf(value);
-      if (tag === undefined) throw invalid(`The value of ${label("key", name)} has the infinity ${shown((value as { infinity: unknown }).infinity)}; it must be INF_MIN or INF_MAX.`);
+      if (tag === undefined)
+        throw invalid(
+          `The value of ${label("key", name)} has the infinity ${shown((value as { infinity: unknown }).infinity)}; it must be INF_MIN or INF_MAX.`,
+        );
       w.u8(tag);
     } else if (isAutoIncrement(value)) {
       if (use === "delete") throw invalid(`Invalid row to delete which with pk auto increment. AUTO_INCREMENT was given for '${name}'.`);

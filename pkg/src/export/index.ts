@@ -27,14 +27,21 @@ function checked(options: ExportOptions): ExportOptions {
   if (shape !== "row" && shape !== "object") throw invalid(`The argument 'shape' is ${shown(shape)}; it must be row or object.`);
   if (versions !== "all") positive(versions, "versions");
   if (versions !== undefined && (format === "csv" || shape === "object")) {
-    throw invalid(`The argument 'versions' has no place in ${format === "csv" ? "a CSV file" : "the shape 'object'"}: only rows of the shape 'row' in NDJSON or JSON have versions.`);
+    throw invalid(
+      `The argument 'versions' has no place in ${format === "csv" ? "a CSV file" : "the shape 'object'"}: only rows of the shape 'row' in NDJSON or JSON have versions.`,
+    );
   }
   if (format === "csv" && given.shape === "row") throw invalid("The argument 'shape' is row; a CSV file has no shape.");
   positive(given.limit, "limit");
   if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${kindOf(onProgress)}; it must be a function.`);
   return {
-    ...given, format, shape, columns: columns === undefined ? undefined : (list(columns, "columns") as string[]),
-    start: copyKey(given.start), end: copyKey(given.end), filter: copyFilter(given.filter, "filter") as Filter | undefined,
+    ...given,
+    format,
+    shape,
+    columns: columns === undefined ? undefined : (list(columns, "columns") as string[]),
+    start: copyKey(given.start),
+    end: copyKey(given.end),
+    filter: copyFilter(given.filter, "filter") as Filter | undefined,
   };
 }
 
@@ -42,7 +49,13 @@ function checked(options: ExportOptions): ExportOptions {
 export function pagesOf(db: ExportSource, tableName: string, keyNames: readonly string[], options: ExportOptions): AsyncIterable<readonly PageRow[]> {
   const { columns, versions, start, end, filter, limit, signal } = options;
   return db.scanPages({
-    tableName, start, end, filter, limit, signal, maxVersions: versions === "all" ? ALL_VERSIONS : (versions ?? 1),
+    tableName,
+    start,
+    end,
+    filter,
+    limit,
+    signal,
+    maxVersions: versions === "all" ? ALL_VERSIONS : (versions ?? 1),
     // With a column of the key, rows without any of the columns come too.
     columnsToGet: columns === undefined ? undefined : [...keyNames, ...columns],
   }) as AsyncIterable<readonly PageRow[]>;
@@ -64,10 +77,18 @@ async function columnNames(pages: AsyncIterable<readonly PageRow[]>): Promise<st
 }
 
 /** The lines of a CSV file. */
-async function csvLines(db: ExportSource, tableName: string, keyNames: readonly string[], options: ExportOptions): Promise<{ readonly header: string; readonly line: RowPrinter }> {
+async function csvLines(
+  db: ExportSource,
+  tableName: string,
+  keyNames: readonly string[],
+  options: ExportOptions,
+): Promise<{ readonly header: string; readonly line: RowPrinter }> {
   const { columns = await columnNames(pagesOf(db, tableName, keyNames, options)) } = options;
   return csv([...keyNames, ...columns.filter((name) => !keyNames.includes(name))], (name) => {
-    throw invalid(`The column '${name}' came while the table was exported: the header of the file does not name it.`, "Give the names of the columns: exportRows(table, { format: \"csv\", columns }).");
+    throw invalid(
+      `The column '${name}' came while the table was exported: the header of the file does not name it.`,
+      'Give the names of the columns: exportRows(table, { format: "csv", columns }).',
+    );
   });
 }
 
@@ -93,7 +114,11 @@ async function formOf(db: ExportSource, tableName: string, keyNames: readonly st
 }
 
 /** The texts of a file. `count` hears of each page. */
-async function* texts(pages: AsyncIterable<readonly PageRow[]>, form: () => Promise<Form>, count: (rows: number) => void): AsyncGenerator<string, void, undefined> {
+async function* texts(
+  pages: AsyncIterable<readonly PageRow[]>,
+  form: () => Promise<Form>,
+  count: (rows: number) => void,
+): AsyncGenerator<string, void, undefined> {
   const { print, before, between, end, none } = await form();
   let isFirst = true;
   for await (const rows of pages) {
@@ -112,6 +137,10 @@ export async function exportRows(db: ExportSource, tableName: string, options: E
   const { primaryKey } = await db.describeTable(signal === undefined ? { tableName } : { tableName, signal });
   const keyNames = primaryKey.map(({ name }) => name);
   let [rows, bytes] = [0, 0];
-  const source = texts(pagesOf(db, tableName, keyNames, given), () => formOf(db, tableName, keyNames, given), (more) => (rows += more));
+  const source = texts(
+    pagesOf(db, tableName, keyNames, given),
+    () => formOf(db, tableName, keyNames, given),
+    (more) => (rows += more),
+  );
   return byteStream(source, (more) => onProgress?.({ rows, bytes: (bytes += more) }));
 }

@@ -34,7 +34,10 @@ const FORM = 1;
 const ANY_OFFSET = 9_223_372_036_854;
 
 /** The calls that an export and an import of an instance need. */
-export type InstanceTarget = Pick<Database, "name" | "listTable" | "describeTable" | "createTable" | "updateTable" | "deleteTable" | "createIndex" | "scanPages" | "writer">;
+export type InstanceTarget = Pick<
+  Database,
+  "name" | "listTable" | "describeTable" | "createTable" | "updateTable" | "deleteTable" | "createIndex" | "scanPages" | "writer"
+>;
 
 /** What is needed to create a table again. */
 type TableForm = Omit<CreateTableRequest, "signal" | "ifNotExists">;
@@ -48,11 +51,36 @@ interface Head {
   readonly tables: readonly TableForm[];
 }
 
-function formOf({ tableName, primaryKey, timeToLive, maxVersions, maxVersionOffset, allowUpdate, reservedThroughput, definedColumns, indexes, enableLocalTransaction, stream }: TableDescription): TableForm {
+function formOf({
+  tableName,
+  primaryKey,
+  timeToLive,
+  maxVersions,
+  maxVersionOffset,
+  allowUpdate,
+  reservedThroughput,
+  definedColumns,
+  indexes,
+  enableLocalTransaction,
+  stream,
+}: TableDescription): TableForm {
   return {
-    tableName, primaryKey, timeToLive, maxVersions, maxVersionOffset, allowUpdate, definedColumns, enableLocalTransaction,
+    tableName,
+    primaryKey,
+    timeToLive,
+    maxVersions,
+    maxVersionOffset,
+    allowUpdate,
+    definedColumns,
+    enableLocalTransaction,
     reservedThroughput: { read: reservedThroughput.read, write: reservedThroughput.write },
-    indexes: indexes.map(({ indexName, type, primaryKey: key, columns, timeToLive: live }) => ({ indexName, type, primaryKey: key, columns, timeToLive: live })),
+    indexes: indexes.map(({ indexName, type, primaryKey: key, columns, timeToLive: live }) => ({
+      indexName,
+      type,
+      primaryKey: key,
+      columns,
+      timeToLive: live,
+    })),
     ...(stream === null ? {} : { stream: { enabled: true, expirationHours: stream.expirationHours, originColumns: stream.originColumns } }),
   };
 }
@@ -64,20 +92,32 @@ function checkListener(onProgress: unknown): void {
 }
 
 /** The implementation of {@link Database.exportInstance}. `listForeign` gives the names of the tables of the Azure Table service. */
-export async function exportInstance(db: InstanceTarget, options: ExportInstanceOptions, listForeign: (options: CallOptions) => Promise<readonly string[]>): Promise<ReadableStream<Uint8Array>> {
+export async function exportInstance(
+  db: InstanceTarget,
+  options: ExportInstanceOptions,
+  listForeign: (options: CallOptions) => Promise<readonly string[]>,
+): Promise<ReadableStream<Uint8Array>> {
   const given = takeArguments(options, EXPORT, "exportInstance");
   const { azure = "refuse", onProgress } = given;
   if (azure !== "refuse" && azure !== "leaveOut") throw invalid(`The argument 'azure' is ${shown(azure)}; it must be refuse or leaveOut.`);
   checkListener(onProgress);
   const call = callOf(given);
-  const names = given.tables === undefined ? (await db.listTable(call)).filter((name) => name !== GROUPS) : [...new Set(list(given.tables, "tables") as string[])];
+  const names =
+    given.tables === undefined ? (await db.listTable(call)).filter((name) => name !== GROUPS) : [...new Set(list(given.tables, "tables") as string[])];
   const foreign = azure === "refuse" && given.tables === undefined ? await listForeign(call) : [];
   if (foreign.length > 0) {
-    throw invalid(`The instance has tables of the Azure Table service, which an export does not hold: ${foreign.join(", ")}.`, 'Give azure: "leaveOut" to export the other tables.');
+    throw invalid(
+      `The instance has tables of the Azure Table service, which an export does not hold: ${foreign.join(", ")}.`,
+      'Give azure: "leaveOut" to export the other tables.',
+    );
   }
   const described = await Promise.all(names.map((tableName) => db.describeTable({ tableName, ...call })));
   const index = given.tables && described.find(({ indexOf }) => indexOf !== null);
-  if (index) throw invalid(`The argument 'tables' names '${index.tableName}', which is an index of the table '${index.indexOf}'.`, "Indexes are made anew from their tables.");
+  if (index)
+    throw invalid(
+      `The argument 'tables' names '${index.tableName}', which is an index of the table '${index.indexOf}'.`,
+      "Indexes are made anew from their tables.",
+    );
   const tables = described.filter(({ indexOf }) => indexOf === null).map(formOf);
   let [tableName, rows, bytes] = ["", 0, 0];
   async function* lines(): AsyncGenerator<string, void, undefined> {
@@ -97,7 +137,8 @@ export async function exportInstance(db: InstanceTarget, options: ExportInstance
   return byteStream(lines(), (more) => onProgress?.({ tableName, rows, bytes: (bytes += more) }));
 }
 
-const broken = (what: string): TabStoreError => invalid(`The source is no export of an instance: ${what}.`, "Give what exportInstance made. Rows of one table are imported by importRows.");
+const broken = (what: string): TabStoreError =>
+  invalid(`The source is no export of an instance: ${what}.`, "Give what exportInstance made. Rows of one table are imported by importRows.");
 
 function headOf(line: unknown): Head {
   const head = Object(line) as Partial<Head>;
@@ -107,12 +148,17 @@ function headOf(line: unknown): Head {
 }
 
 /** The values of the lines of a source. */
-async function* valuesOf(source: ByteSource, onBytes: (bytes: number) => void, signal: AbortSignal | undefined): AsyncGenerator<readonly unknown[], void, undefined> {
+async function* valuesOf(
+  source: ByteSource,
+  onBytes: (bytes: number) => void,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly unknown[], void, undefined> {
   const lines = new LineSplitter();
-  const read = (values: unknown[]): unknown[] => values.map((value) => {
-    if (value instanceof Unreadable) throw value.error;
-    return value;
-  });
+  const read = (values: unknown[]): unknown[] =>
+    values.map((value) => {
+      if (value instanceof Unreadable) throw value.error;
+      return value;
+    });
   for await (const text of texts(openSource(source, "ndjson").stream, onBytes, signal)) yield read(lines.push(text));
   yield read(lines.end());
 }
@@ -136,7 +182,10 @@ class InstanceImport {
   bytes = 0;
   private failure: TabStoreError | undefined;
 
-  constructor(private readonly db: InstanceTarget, private readonly options: ImportInstanceOptions) {}
+  constructor(
+    private readonly db: InstanceTarget,
+    private readonly options: ImportInstanceOptions,
+  ) {}
 
   private get call(): CallOptions {
     return callOf(this.options);
@@ -159,7 +208,8 @@ class InstanceImport {
       } else if ("end" in value) {
         await this.endTable();
         const { tables, rows } = Object(value.end) as { readonly tables?: unknown; readonly rows?: unknown };
-        if (tables !== this.tables || rows !== this.rows) throw broken(`it has ${this.tables} tables with ${this.rows} rows, and says ${shown(tables)} with ${shown(rows)}`);
+        if (tables !== this.tables || rows !== this.rows)
+          throw broken(`it has ${this.tables} tables with ${this.rows} rows, and says ${shown(tables)} with ${shown(rows)}`);
         this.isOver = true;
       } else {
         throw broken("a line is neither a row nor the name of a table");
@@ -177,7 +227,10 @@ class InstanceImport {
       for (const name of [form.tableName, ...(form.indexes ?? []).map(({ indexName }) => indexName)]) {
         if (existing === "refuse" && there.has(name)) {
           throw new TabStoreError({
-            code: "OTSObjectAlreadyExist", status: 409, retryable: false, message: "Requested table already exists.",
+            code: "OTSObjectAlreadyExist",
+            status: 409,
+            retryable: false,
+            message: "Requested table already exists.",
             hint: `The instance has a table '${name}'. Delete it, import into another instance, or give existing: "merge".`,
           });
         }
@@ -209,7 +262,8 @@ class InstanceImport {
     this.form = form;
     this.converter = new Converter(there, {});
     this.writer = db.writer(form.tableName, {
-      ...call, onProgress: () => this.report(),
+      ...call,
+      onProgress: () => this.report(),
       onFailure: ({ error }) => (this.failure ??= error),
     });
   }
@@ -231,7 +285,10 @@ class InstanceImport {
     const { tableName, timeToLive, maxVersionOffset, indexes = [], stream } = form;
     await db.updateTable({ tableName, timeToLive, maxVersionOffset });
     for (const index of indexes) await db.createIndex({ tableName, index });
-    await untilBuilt(indexes.map(({ indexName }) => indexName), () => db.describeTable({ tableName, ...call }));
+    await untilBuilt(
+      indexes.map(({ indexName }) => indexName),
+      () => db.describeTable({ tableName, ...call }),
+    );
     if (stream !== undefined) await db.updateTable({ tableName, stream });
   }
 
@@ -259,10 +316,16 @@ class InstanceImport {
 }
 
 /** The implementation of {@link Database.importInstance}. */
-export async function importInstance(db: InstanceTarget, source: ByteSource, options: ImportInstanceOptions, unlessEnded: Guard): Promise<ImportInstanceResult> {
+export async function importInstance(
+  db: InstanceTarget,
+  source: ByteSource,
+  options: ImportInstanceOptions,
+  unlessEnded: Guard,
+): Promise<ImportInstanceResult> {
   const given = takeArguments(options, IMPORT, "importInstance");
   const { existing, onProgress } = given;
-  if (existing !== undefined && existing !== "refuse" && existing !== "merge") throw invalid(`The argument 'existing' is ${shown(existing)}; it must be refuse or merge.`);
+  if (existing !== undefined && existing !== "refuse" && existing !== "merge")
+    throw invalid(`The argument 'existing' is ${shown(existing)}; it must be refuse or merge.`);
   checkListener(onProgress);
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
   const signal = signalOf(given);

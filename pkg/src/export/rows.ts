@@ -25,22 +25,24 @@ const told = (type: number, value: Value): string =>
 const keyJson = (value: KeyValue): string => (typeof value === "object" ? `{"value":${plain(value)},"type":"BINARY"}` : plain(value));
 
 /** The exact shape: `{"primaryKey":{…},"attributes":{…}}`. `versioned`: each value has its version. */
-export const exact = (versioned: boolean): RowPrinter => (row) => {
-  const key = Object.entries(row.primaryKey).map(([name, value]) => `${JSON.stringify(name)}:${keyJson(value)}`);
-  const [page, at, textAt] = row.place;
-  let attributes = "";
-  let last: string | undefined;
-  page.eachCell(at, textAt, (name, type, version, value) => {
-    const isOf = name === last;
-    if (!isOf) attributes += `${last === undefined ? "" : versioned ? "]," : ","}${JSON.stringify(name)}:${versioned ? "[" : ""}`;
-    last = name;
-    const hint = told(type, value);
-    if (versioned) attributes += `${isOf ? "," : ""}{"value":${plain(value)}${hint},"version":${version}}`;
-    else attributes += hint === "" ? plain(value) : `{"value":${plain(value)}${hint}}`;
-    return false;
-  });
-  return `{"primaryKey":{${key.join(",")}},"attributes":{${attributes}${versioned && last !== undefined ? "]" : ""}}}`;
-};
+export const exact =
+  (versioned: boolean): RowPrinter =>
+  (row) => {
+    const key = Object.entries(row.primaryKey).map(([name, value]) => `${JSON.stringify(name)}:${keyJson(value)}`);
+    const [page, at, textAt] = row.place;
+    let attributes = "";
+    let last: string | undefined;
+    page.eachCell(at, textAt, (name, type, version, value) => {
+      const isOf = name === last;
+      if (!isOf) attributes += `${last === undefined ? "" : versioned ? "]," : ","}${JSON.stringify(name)}:${versioned ? "[" : ""}`;
+      last = name;
+      const hint = told(type, value);
+      if (versioned) attributes += `${isOf ? "," : ""}{"value":${plain(value)}${hint},"version":${version}}`;
+      else attributes += hint === "" ? plain(value) : `{"value":${plain(value)}${hint}}`;
+      return false;
+    });
+    return `{"primaryKey":{${key.join(",")}},"attributes":{${attributes}${versioned && last !== undefined ? "]" : ""}}}`;
+  };
 
 /** Calls `visit` for each column of the key, and each attribute with its newest value. */
 function each(row: PageRow, visit: (name: string, value: Value, type?: number) => void): void {

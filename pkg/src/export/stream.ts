@@ -9,26 +9,29 @@ const CHUNK = 256 * 1024;
  */
 export function byteStream(texts: AsyncGenerator<string, void, undefined>, stored: (bytes: number) => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const some: string[] = [];
-      let length = 0;
-      while (length < CHUNK) {
-        const next = await texts.next();
-        if (next.done === true) break;
-        some.push(next.value);
-        length += next.value.length;
-      }
-      if (length === 0) {
-        controller.close();
-        return;
-      }
-      const bytes = encoder.encode(some.join(""));
-      stored(bytes.length);
-      controller.enqueue(bytes);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const some: string[] = [];
+        let length = 0;
+        while (length < CHUNK) {
+          const next = await texts.next();
+          if (next.done === true) break;
+          some.push(next.value);
+          length += next.value.length;
+        }
+        if (length === 0) {
+          controller.close();
+          return;
+        }
+        const bytes = encoder.encode(some.join(""));
+        stored(bytes.length);
+        controller.enqueue(bytes);
+      },
+      async cancel() {
+        await texts.return();
+      },
     },
-    async cancel() {
-      await texts.return();
-    },
-  }, { highWaterMark: 0 });
+    { highWaterMark: 0 },
+  );
 }

@@ -66,7 +66,16 @@ export interface Glue extends InstanceCalls {
   link(module: WebAssembly.Module): void;
   /** Sets the function that adds modules, before the first engine. */
   setLoader(load: (name: ModuleName) => Promise<void>): void;
-  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, folder: () => HostLogFolder | Promise<HostFolder>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: {
+    open(
+      options: unknown,
+      granted: Promise<{ readonly held: boolean } | false>,
+      existed: () => Promise<boolean>,
+      folder: () => HostLogFolder | Promise<HostFolder>,
+      onEnd: (error: unknown) => void,
+      onTrouble: (error: unknown) => void,
+    ): Promise<WasmEngine>;
+  };
   /** A number that changes when the storage of this thread does something. */
   progress(): number;
   createInstance(name: string, options: unknown): Promise<unknown>;
@@ -104,7 +113,10 @@ export function memoryOf(engine: WasmEngine): Uint8Array {
 /** Refuses a file that is not this build's core. It could even run, and its exports of the same names do other things. */
 function check(module: WebAssembly.Module): void {
   if (WebAssembly.Module.exports(module).some(({ name }) => name === glue.mark)) return;
-  throw local("Unavailable", "The WebAssembly file is not the core of this build of TabStore: give the tabstore_bg.wasm of the same package, also after an update.");
+  throw local(
+    "Unavailable",
+    "The WebAssembly file is not the core of this build of TabStore: give the tabstore_bg.wasm of the same package, also after an update.",
+  );
 }
 
 /**
@@ -115,7 +127,11 @@ function check(module: WebAssembly.Module): void {
 export function ready(module: WebAssembly.Module, source: ModuleSource): Glue {
   const cause = trapped();
   if (cause !== undefined) {
-    throw local("Unavailable", `The engine failed earlier in this thread (${String(cause)}) and cannot run here again: reload the page, or open without worker: false.`, { cause });
+    throw local(
+      "Unavailable",
+      `The engine failed earlier in this thread (${String(cause)}) and cannot run here again: reload the page, or open without worker: false.`,
+      { cause },
+    );
   }
   if (!loaded) {
     check(module);

@@ -44,7 +44,19 @@ export const isShared = ({ storage, path }: Pick<EngineOptions, "storage" | "pat
 export type OnResponses = (bytes: Uint8Array, start?: number, end?: number) => void;
 
 /** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
-export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "streams" | "azure" | "access" | "batches" | "transactions" | "loads" | "files" | "occasional";
+export type ModuleName =
+  | "compaction"
+  | "dense"
+  | "rules"
+  | "answers"
+  | "streams"
+  | "azure"
+  | "access"
+  | "batches"
+  | "transactions"
+  | "loads"
+  | "files"
+  | "occasional";
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;

@@ -77,12 +77,16 @@ async function instancesFolder(create: boolean): Promise<Folder | undefined> {
     if (!isNamed(error, "SecurityError")) throw error;
   }
   if (root === undefined) {
-    throw local("Unavailable", "The argument 'storage' is \"files\", but this host has no files of an origin, or does not allow them: WebKitGTK has none, some browsers have none in private windows, and Node and Deno have none: there an instance is a folder in the one that 'path' of 'open' names.");
+    throw local(
+      "Unavailable",
+      "The argument 'storage' is \"files\", but this host has no files of an origin, or does not allow them: WebKitGTK has none, some browsers have none in private windows, and Node and Deno have none: there an instance is a folder in the one that 'path' of 'open' names.",
+    );
   }
   return unlessMissing(kept(root, (root) => root.getDirectoryHandle(FILES, { create })));
 }
 
-const entriesOf = (folder: Folder): AsyncIterable<[string, FileSystemHandle]> => (folder as unknown as { entries(): AsyncIterable<[string, FileSystemHandle]> }).entries();
+const entriesOf = (folder: Folder): AsyncIterable<[string, FileSystemHandle]> =>
+  (folder as unknown as { entries(): AsyncIterable<[string, FileSystemHandle]> }).entries();
 
 /** What the names in a folder tell. */
 interface Known {
@@ -114,7 +118,12 @@ async function sweep(folder: Folder, names: Iterable<string>): Promise<void> {
 }
 
 /** The folder of an instance, and what is known of it. Makes it if it may. Whoever has lost its lock meanwhile changes nothing. */
-async function make(name: string, kind: string | undefined, create: boolean, isOurs: () => Promise<boolean>): Promise<{ readonly folder: Folder; readonly description: string; readonly names: ReadonlySet<string> }> {
+async function make(
+  name: string,
+  kind: string | undefined,
+  create: boolean,
+  isOurs: () => Promise<boolean>,
+): Promise<{ readonly folder: Folder; readonly description: string; readonly names: ReadonlySet<string> }> {
   const all = await instancesFolder(create);
   const folder = all && (await unlessMissing(kept(all, (all) => all.getDirectoryHandle(nameIn(name), { create }))));
   const found = folder && (await look(folder));
@@ -140,12 +149,19 @@ export const folders: Pick<HostFolders, "open"> = {
     const [, stored, time] = DESCRIPTION.exec(description)!;
     const prefix = prefixOf(time!);
     const isUsed = names.has(prefix + OPENED);
-    if (create) void sweep(folder, [...names].filter((name) => name !== description && !name.startsWith(prefix)));
+    if (create)
+      void sweep(
+        folder,
+        [...names].filter((name) => name !== description && !name.startsWith(prefix)),
+      );
     const files = originFolder(async () => folder);
     let [isOver, isTouched] = [false, false];
     /** Whether the instance is gone. Chromium stores in its files all the same, and its worker would wait for ever when it closes one. */
     const isGone = async (): Promise<boolean> => {
-      const isMissing = kept(folder, (folder) => folder.getFileHandle(description)).then(() => false, (error: unknown) => isNamed(error, "NotFoundError"));
+      const isMissing = kept(folder, (folder) => folder.getFileHandle(description)).then(
+        () => false,
+        (error: unknown) => isNamed(error, "NotFoundError"),
+      );
       if (!(await isMissing)) return false;
       files.abandon();
       return true;
@@ -155,9 +171,12 @@ export const folders: Pick<HostFolders, "open"> = {
     const timer = setInterval(() => {
       if (!isTouched) return;
       isTouched = false;
-      isGone().then((isGone) => {
-        if (isGone && !isOver) onGone(local("Closed", `The instance '${name}' was deleted while it was open: the site's data was cleared.`));
-      }, () => {});
+      isGone().then(
+        (isGone) => {
+          if (isGone && !isOver) onGone(local("Closed", `The instance '${name}' was deleted while it was open: the site's data was cleared.`));
+        },
+        () => {},
+      );
     }, LOOK);
     return {
       ...files,
@@ -166,7 +185,9 @@ export const folders: Pick<HostFolders, "open"> = {
       async open(name) {
         await closing.get(name);
         const file = await patiently(() => files.open(prefix + name)).catch((error: unknown) => {
-          throw error instanceof TypeError ? local("Unavailable", "This browser has files of the origin in an older form: take a newer one.", { cause: error }) : error;
+          throw error instanceof TypeError
+            ? local("Unavailable", "This browser has files of the origin in an older form: take a newer one.", { cause: error })
+            : error;
         });
         return {
           ...file,
@@ -179,7 +200,9 @@ export const folders: Pick<HostFolders, "open"> = {
             return file.write(at, bytes);
           },
           close() {
-            const end = isGone().then(() => file.close()).finally(() => closing.get(name) === end && closing.delete(name));
+            const end = isGone()
+              .then(() => file.close())
+              .finally(() => closing.get(name) === end && closing.delete(name));
             closing.set(name, end);
           },
         };
@@ -207,7 +230,10 @@ export const folders: Pick<HostFolders, "open"> = {
 /** Refuses an opening in a thread that can open no files. */
 export async function refuse(): Promise<never> {
   await instancesFolder(false);
-  throw local("Unavailable", "The argument 'storage' is \"files\", which only a dedicated worker of a secure context can open: open in a page, with worker: true, which is the default.");
+  throw local(
+    "Unavailable",
+    "The argument 'storage' is \"files\", which only a dedicated worker of a secure context can open: open in a page, with worker: true, which is the default.",
+  );
 }
 
 /** A call of the page on an instance, if it is one. Its error has a code of ours. */
@@ -216,13 +242,20 @@ async function told<T>(call: () => Promise<T>, name?: string): Promise<T> {
     return await call();
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
-    if (error.name === "QuotaExceededError") throw new TabStoreError({ code: "QuotaExceeded", status: 507, retryable: false, message: error.message, hint: undefined }, { cause: error });
-    throw name !== undefined && error.name === "NoModificationAllowedError" ? busy(name) : local("Unavailable", `The files of this origin: ${error.message}`, { cause: error });
+    if (error.name === "QuotaExceededError")
+      throw new TabStoreError({ code: "QuotaExceeded", status: 507, retryable: false, message: error.message, hint: undefined }, { cause: error });
+    throw name !== undefined && error.name === "NoModificationAllowedError"
+      ? busy(name)
+      : local("Unavailable", `The files of this origin: ${error.message}`, { cause: error });
   }
 }
 
 function checkName(name: string): void {
-  if (!NAME.test(name)) throw invalid(`Invalid instance name: '${name}'.`, "The rule for the name of an instance: 3 to 16 letters (A to Z), digits and '-', first a letter, last not '-'.");
+  if (!NAME.test(name))
+    throw invalid(
+      `Invalid instance name: '${name}'.`,
+      "The rule for the name of an instance: 3 to 16 letters (A to Z), digits and '-', first a letter, last not '-'.",
+    );
 }
 
 /** Where an instance is, and what is known of it. */
@@ -236,47 +269,59 @@ async function find(name: string): Promise<{ readonly all: Folder; readonly fold
 
 /** The calls on instances, as the engine has them for those in IndexedDB. */
 export const instances: InstanceCalls = {
-  listInstances: () => told(async () => {
-    const all = await instancesFolder(false);
-    const found: InstanceDescription[] = [];
-    if (all !== undefined) {
-      await kept(all, async (all) => {
-        for await (const [, entry] of entriesOf(all)) {
-          // Another tab may delete it now.
-          const known = entry.kind === "directory" ? await unlessMissing(look(entry as Folder)) : undefined;
-          if (known?.instance !== undefined) found.push(known.instance);
-        }
-      });
-    }
-    return found.sort((a, b) => (nameIn(a.name) < nameIn(b.name) ? -1 : 1));
-  }),
-  describeInstance: (name) => told(async () => {
-    const { instance } = (await find(name))?.known ?? {};
-    if (instance === undefined) throw notThere(name);
-    return instance;
-  }, name),
-  deleteInstance: (name) => told(async () => {
-    const found = await find(name);
-    if (found === undefined) throw notThere(name);
-    const { all, folder, known: { names, description, instance } } = found;
-    if (description === undefined) {
+  listInstances: () =>
+    told(async () => {
+      const all = await instancesFolder(false);
+      const found: InstanceDescription[] = [];
+      if (all !== undefined) {
+        await kept(all, async (all) => {
+          for await (const [, entry] of entriesOf(all)) {
+            // Another tab may delete it now.
+            const known = entry.kind === "directory" ? await unlessMissing(look(entry as Folder)) : undefined;
+            if (known?.instance !== undefined) found.push(known.instance);
+          }
+        });
+      }
+      return found.sort((a, b) => (nameIn(a.name) < nameIn(b.name) ? -1 : 1));
+    }),
+  describeInstance: (name) =>
+    told(async () => {
+      const { instance } = (await find(name))?.known ?? {};
+      if (instance === undefined) throw notThere(name);
+      return instance;
+    }, name),
+  deleteInstance: (name) =>
+    told(async () => {
+      const found = await find(name);
+      if (found === undefined) throw notThere(name);
+      const {
+        all,
+        folder,
+        known: { names, description, instance },
+      } = found;
+      if (description === undefined) {
+        await sweep(folder, names);
+        throw notThere(name);
+      }
+      const journal = await unlessMissing(kept(folder, (folder) => folder.getFileHandle(prefixOf(instance!.creationTime) + JOURNAL)));
+      // A worker that has it open is told by this, and none can open it meanwhile. Older browsers cannot do that, nor full origins.
+      const held =
+        journal &&
+        (await patiently(() => kept(journal, (journal) => journal.createWritable())).catch((error: unknown) => {
+          if (isNamed(error, "NoModificationAllowedError")) throw error;
+        }));
+      try {
+        // The newest one last: an older one must not count again.
+        await sweep(
+          folder,
+          [...names].filter((name) => name !== description && DESCRIPTION.test(name)),
+        );
+        await unlessMissing(kept(folder, (folder) => folder.removeEntry(description)));
+      } finally {
+        await held?.abort().catch(() => {});
+      }
       await sweep(folder, names);
-      throw notThere(name);
-    }
-    const journal = await unlessMissing(kept(folder, (folder) => folder.getFileHandle(prefixOf(instance!.creationTime) + JOURNAL)));
-    // A worker that has it open is told by this, and none can open it meanwhile. Older browsers cannot do that, nor full origins.
-    const held = journal && (await patiently(() => kept(journal, (journal) => journal.createWritable())).catch((error: unknown) => {
-      if (isNamed(error, "NoModificationAllowedError")) throw error;
-    }));
-    try {
-      // The newest one last: an older one must not count again.
-      await sweep(folder, [...names].filter((name) => name !== description && DESCRIPTION.test(name)));
-      await unlessMissing(kept(folder, (folder) => folder.removeEntry(description)));
-    } finally {
-      await held?.abort().catch(() => {});
-    }
-    await sweep(folder, names);
-    // It may have what is still open.
-    await kept(all, (all) => all.removeEntry(nameIn(name))).catch(() => {});
-  }, name),
+      // It may have what is still open.
+      await kept(all, (all) => all.removeEntry(nameIn(name))).catch(() => {});
+    }, name),
 };

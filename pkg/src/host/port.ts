@@ -7,7 +7,18 @@ import { LOAD_HELP } from "../client/code.js";
 import { local, type TabStoreError, toError, toRecord } from "../types/errors.js";
 import { endOf, holderOf, PATIENCE, within } from "../tabs/lock.js";
 import type { Connect } from "../tabs/channel.js";
-import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, isShared, type ModuleName, type OnResponses, type Opening, type RunningEngine, type ToWorker } from "./host.js";
+import {
+  type EngineEvents,
+  type EngineHost,
+  type EngineOptions,
+  type FromWorker,
+  isShared,
+  type ModuleName,
+  type OnResponses,
+  type Opening,
+  type RunningEngine,
+  type ToWorker,
+} from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
@@ -18,9 +29,10 @@ export interface WorkerLike extends PortLike {
 }
 
 /** The hint for a browser that refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
-const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis
-  ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
-  : LOAD_HELP;
+const startHelp = (error: unknown): string =>
+  error instanceof TypeError && "trustedTypes" in globalThis
+    ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
+    : LOAD_HELP;
 
 class WorkerEngine implements RunningEngine {
   /** The session of the client that opens the engine. It needs no port of its own. */
@@ -38,14 +50,25 @@ class WorkerEngine implements RunningEngine {
   /** The end of the worker, if a page can know it. */
   private ended: Promise<void> | undefined;
 
-  constructor(private readonly worker: WorkerLike, private readonly options: EngineOptions, private readonly events: EngineEvents, private readonly connect: Connect) {
-    this.main = new PortSession<FromWorker>(worker, () => {}, (message) => this.receive(message));
+  constructor(
+    private readonly worker: WorkerLike,
+    private readonly options: EngineOptions,
+    private readonly events: EngineEvents,
+    private readonly connect: Connect,
+  ) {
+    this.main = new PortSession<FromWorker>(
+      worker,
+      () => {},
+      (message) => this.receive(message),
+    );
     worker.onerror = (event) => {
       event.preventDefault?.();
       const { message } = event;
-      this.die(this.loaded
-        ? local("OTSInternalServerError", `The engine's worker failed: ${message || "no reason given"}.`)
-        : local("Unavailable", `The engine's worker could not be loaded${message ? `: ${message}` : ""}. ${LOAD_HELP}`));
+      this.die(
+        this.loaded
+          ? local("OTSInternalServerError", `The engine's worker failed: ${message || "no reason given"}.`)
+          : local("Unavailable", `The engine's worker could not be loaded${message ? `: ${message}` : ""}. ${LOAD_HELP}`),
+      );
     };
     worker.onmessageerror = () => this.die(local("OTSInternalServerError", "A message of the engine's worker could not be read."));
   }
@@ -66,9 +89,11 @@ class WorkerEngine implements RunningEngine {
       this.waits = true;
       this.events.onWaiting();
     } else if (message.kind === "hub") {
-      void this.connect().catch(() => undefined).then((port) => {
-        this.worker.postMessage({ kind: "hub", port: port as MessagePort | undefined } satisfies ToWorker, port === undefined ? [] : [port as MessagePort]);
-      });
+      void this.connect()
+        .catch(() => undefined)
+        .then((port) => {
+          this.worker.postMessage({ kind: "hub", port: port as MessagePort | undefined } satisfies ToWorker, port === undefined ? [] : [port as MessagePort]);
+        });
     } else if (message.kind === "alive") {
       this.ended = endOf(this.options.client);
       void this.ended.then(() => this.gone());
@@ -140,7 +165,9 @@ class WorkerEngine implements RunningEngine {
   /** Opens the engine as soon as its module is compiled. The module compiles while the worker starts. */
   async open(module: Promise<WebAssembly.Module>, options: EngineOptions): Promise<RunningEngine> {
     const opened = this.main.opened();
-    module.then((compiled) => this.worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker)).catch((error: unknown) => this.main.fail(error));
+    module
+      .then((compiled) => this.worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker))
+      .catch((error: unknown) => this.main.fail(error));
     try {
       await opened;
     } catch (error) {
@@ -187,10 +214,12 @@ class WorkerEngine implements RunningEngine {
   async close(): Promise<void> {
     if (this.main.failure !== undefined) return this.end();
     try {
-      await this.main.ask((id): ToWorker & { id: number } => ({ kind: "close", id })).catch((error: unknown) => {
-        // If it has died, it is closed.
-        if (toError(error).code !== "LeaderChanged") throw error;
-      });
+      await this.main
+        .ask((id): ToWorker & { id: number } => ({ kind: "close", id }))
+        .catch((error: unknown) => {
+          // If it has died, it is closed.
+          if (toError(error).code !== "LeaderChanged") throw error;
+        });
     } finally {
       void this.end();
     }
@@ -198,13 +227,21 @@ class WorkerEngine implements RunningEngine {
 }
 
 /** Opens an instance in a worker. */
-export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.Module>, options: EngineOptions, events: EngineEvents, connect: Connect): Opening {
+export function openWorker(
+  start: () => WorkerLike,
+  module: Promise<WebAssembly.Module>,
+  options: EngineOptions,
+  events: EngineEvents,
+  connect: Connect,
+): Opening {
   let worker: WorkerLike;
   try {
     worker = start();
   } catch (error) {
     module.catch(() => {});
-    const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
+    const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, {
+      cause: error,
+    });
     return { engine: Promise.reject(refused), waits: false, inherit: () => {}, takeOver: () => {}, cut: async () => {} };
   }
   const engine = new WorkerEngine(worker, options, events, connect);

@@ -25,7 +25,11 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
   ended = false;
 
   /** `onOther` gets the messages that are no answers. */
-  constructor(private readonly port: PortLike, public onResponses: OnResponses, onOther: (message: M) => void = () => {}) {
+  constructor(
+    private readonly port: PortLike,
+    public onResponses: OnResponses,
+    onOther: (message: M) => void = () => {},
+  ) {
     port.onmessage = ({ data }: MessageEvent<FromSession | M | Uint8Array>) => {
       if (data instanceof Uint8Array) {
         // What was on its way when the other side was given up is no answer any more.

@@ -10,7 +10,17 @@ import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE,
 import type { Connect } from "../tabs/channel.js";
 import type { HostFolder, HostFolders, HostLogFolder } from "./folder.js";
 import { glue, type InstanceCalls, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
-import { type EngineEvents, type EngineHost, type EngineOptions, isShared, type LeadingEngine, type ModuleSource, type OnResponses, type Opening, type RunningEngine } from "./host.js";
+import {
+  type EngineEvents,
+  type EngineHost,
+  type EngineOptions,
+  isShared,
+  type LeadingEngine,
+  type ModuleSource,
+  type OnResponses,
+  type Opening,
+  type RunningEngine,
+} from "./host.js";
 import { Leader, NOBODY } from "../tabs/leader.js";
 import { keepsLogs, logFolder, prepareLogs } from "./log-folder.js";
 import { canOpen } from "./origin-folder.js";
@@ -54,7 +64,11 @@ class ThreadSession implements EngineHost {
   /** Set if the caller has a clock of its own. */
   readonly tick: (() => void) | undefined;
 
-  constructor(private readonly engine: ThreadEngine, private readonly session: WasmSession, private readonly onResponses: OnResponses) {
+  constructor(
+    private readonly engine: ThreadEngine,
+    private readonly session: WasmSession,
+    private readonly onResponses: OnResponses,
+  ) {
     this.tick = engine.tick;
   }
 
@@ -70,7 +84,10 @@ class ThreadSession implements EngineHost {
 
   private run(frame: Uint8Array, now: number): void {
     if (this.dead || this.engine.isLost) return;
-    const { engine: { engine, events }, session } = this;
+    const {
+      engine: { engine, events },
+      session,
+    } = this;
     let responses: Uint8Array | undefined;
     let start = 0;
     let length: number;
@@ -138,7 +155,19 @@ class ThreadEngine implements LeadingEngine {
   private held: (() => void)[] | undefined;
   private readonly unwatch: () => void;
 
-  constructor(readonly name: string, private readonly place: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>, private readonly isGone?: () => Promise<boolean>) {
+  constructor(
+    readonly name: string,
+    private readonly place: string,
+    private readonly life: number,
+    readonly engine: WasmEngine,
+    readonly events: EngineEvents,
+    private readonly release: Release,
+    private readonly clock: (() => number) | undefined,
+    readonly leader: Leader | undefined,
+    private readonly afterOther: boolean,
+    private readonly witnessed?: Promise<void>,
+    private readonly isGone?: () => Promise<boolean>,
+  ) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -173,12 +202,14 @@ class ThreadEngine implements LeadingEngine {
   isOurs(now = performance.now()): boolean {
     if (this.leader === undefined) return true;
     if (this.held === undefined && now - this.seen > IDLE) {
-      const held: (() => void)[] = this.held = [];
+      const held: (() => void)[] = (this.held = []);
       // The browser tells of a theft before it answers this.
-      void holderOf(this.place).catch(() => {}).then(() => {
-        for (const run of held) run();
-        this.held = undefined;
-      });
+      void holderOf(this.place)
+        .catch(() => {})
+        .then(() => {
+          for (const run of held) run();
+          this.held = undefined;
+        });
     }
     this.seen = now;
     return this.held === undefined;
@@ -190,7 +221,10 @@ class ThreadEngine implements LeadingEngine {
 
   whenKnown(run: () => void, look = false): void {
     // The browser tells of a theft before it answers.
-    if (look) void holderOf(this.place).catch(() => {}).then(() => this.whenKnown(run));
+    if (look)
+      void holderOf(this.place)
+        .catch(() => {})
+        .then(() => this.whenKnown(run));
     else if (this.isOurs()) run();
     else this.hold(run);
   }
@@ -297,7 +331,14 @@ class ThreadEngine implements LeadingEngine {
 }
 
 /** Opens an instance in this thread. The engine starts while its lock is requested. */
-export function openThread(module: WebAssembly.Module, given: EngineOptions, events: EngineEvents, connect: Connect, clock?: () => number, folders?: HostFolders): Opening {
+export function openThread(
+  module: WebAssembly.Module,
+  given: EngineOptions,
+  events: EngineEvents,
+  connect: Connect,
+  clock?: () => number,
+  folders?: HostFolders,
+): Opening {
   let options = given;
   let locking: Promise<Release> = Promise.resolve(async () => {});
   /** Whether it still has the lock that it asked for last. */
@@ -321,41 +362,60 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     if (running !== undefined) events.onFailure(error);
   };
   const lock = (how?: LockOptions): Promise<Release> => {
-    const asked = grant = { held: !over };
-    return lockInstance(options.place, () => {
-      // Without locks the fence decides between two openings: each may hear the other one.
-      asked.held = !canFollow();
-      if (running === undefined) leader?.stop();
-      else void running.lose();
-    }, how);
+    const asked = (grant = { held: !over });
+    return lockInstance(
+      options.place,
+      () => {
+        // Without locks the fence decides between two openings: each may hear the other one.
+        asked.held = !canFollow();
+        if (running === undefined) leader?.stop();
+        else void running.lose();
+      },
+      how,
+    );
   };
   const open = async (): Promise<RunningEngine> => {
     const shared = isShared(options);
     /** The folder of its log. */
     let logs: HostLogFolder | undefined;
-    const openFolder = options.storage === "indexeddb"
-      ? () => (logs = logFolder(options.name))
-      // What is read of a folder in files may be changed at once.
-      : async () => {
-        await locking;
-        return (folder = await (folders ?? (await loadOriginFiles()).folders).open(options, () => holderOf(options.place).then(() => granted.held), onEnd));
-      };
+    const openFolder =
+      options.storage === "indexeddb"
+        ? () => (logs = logFolder(options.name))
+        : // What is read of a folder in files may be changed at once.
+          async () => {
+            await locking;
+            return (folder = await (folders ?? (await loadOriginFiles()).folders).open(options, () => holderOf(options.place).then(() => granted.held), onEnd));
+          };
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await unlessTrapped(() => Engine.open({ ...options, logInFiles: options.storage === "indexeddb" && keepsLogs() }, locking.then(() => granted, () => false), () => wasWitnessed(options.name), openFolder, onEnd, (error) => {
-        // After it was cut off, its calls fail.
-        if (running?.isLost) return;
-        if (error !== null && toError(error).code === "Closed") {
-          running?.stopped(error);
-          return;
-        }
-        running?.leader?.tellTrouble(error === null ? null : toRecord(error));
-        events.onTrouble(error);
-      }), events.onDeath);
+      const engine = await unlessTrapped(
+        () =>
+          Engine.open(
+            { ...options, logInFiles: options.storage === "indexeddb" && keepsLogs() },
+            locking.then(
+              () => granted,
+              () => false,
+            ),
+            () => wasWitnessed(options.name),
+            openFolder,
+            onEnd,
+            (error) => {
+              // After it was cut off, its calls fail.
+              if (running?.isLost) return;
+              if (error !== null && toError(error).code === "Closed") {
+                running?.stopped(error);
+                return;
+              }
+              running?.leader?.tellTrouble(error === null ? null : toRecord(error));
+              events.onTrouble(error);
+            },
+          ),
+        events.onDeath,
+      );
       if (ended !== undefined || !granted.held) {
         await engine.close();
         engine.free();
@@ -383,7 +443,13 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       throw error;
     }
   };
-  const opening = { waits: false, engine: undefined as unknown as Promise<RunningEngine>, cut, inherit, takeOver: (_holder: string, _leader?: number): void => {} };
+  const opening = {
+    waits: false,
+    engine: undefined as unknown as Promise<RunningEngine>,
+    cut,
+    inherit,
+    takeOver: (_holder: string, _leader?: number): void => {},
+  };
   async function cut(): Promise<void> {
     over = true;
     // The engine checks this before its first change.
@@ -391,7 +457,10 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     queue.abort();
     running?.kill();
     await folder?.release();
-    await locking.then((release) => release(), () => {});
+    await locking.then(
+      (release) => release(),
+      () => {},
+    );
   }
   function inherit(other: EngineOptions): void {
     options = other;
@@ -404,15 +473,16 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       queued.then(resolve, (error: unknown) => {
         if (taken === undefined) reject(error);
       });
-      opening.takeOver = (holder, leader) => void takeTurn(options.place, async () => {
-        if ((await holderOf(options.place)) !== holder || over || !opening.waits) return;
-        taken = queued.catch(() => lock({ steal: true }));
-        queue.abort();
-        resolve(taken);
-        // Its page may run though its worker does not: it hears that the worker leads no more.
-        if (leader !== undefined) endLife(leader);
-        await taken.catch(() => {});
-      });
+      opening.takeOver = (holder, leader) =>
+        void takeTurn(options.place, async () => {
+          if ((await holderOf(options.place)) !== holder || over || !opening.waits) return;
+          taken = queued.catch(() => lock({ steal: true }));
+          queue.abort();
+          resolve(taken);
+          // Its page may run though its worker does not: it hears that the worker leads no more.
+          if (leader !== undefined) endLife(leader);
+          await taken.catch(() => {});
+        });
     });
   };
   /** Opens once the lock is free. */
@@ -447,14 +517,25 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
  * Runs an operation on instances, in this thread; without a module on those in files of the origin. `locked` names the place of an
  * instance that must not be open meanwhile.
  */
-export async function instances<T>(module: WebAssembly.Module | undefined, source: ModuleSource, run: (calls: InstanceCalls) => Promise<T>, locked?: string): Promise<T> {
+export async function instances<T>(
+  module: WebAssembly.Module | undefined,
+  source: ModuleSource,
+  run: (calls: InstanceCalls) => Promise<T>,
+  locked?: string,
+): Promise<T> {
   const calls: InstanceCalls = module === undefined ? (await loadOriginFiles()).instances : ready(module, source);
   if (locked === undefined) return unlessTrapped(() => run(calls));
   let leader: Leader | undefined;
   // Without locks it takes the instance from nobody.
   const release = await lockSoon(locked, canFollow() ? () => leader?.stop() : undefined);
   // Tabs that want to open it hear that this one lives.
-  leader = canFollow() ? new Leader({ place: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
+  leader = canFollow()
+    ? new Leader(
+        { place: locked, client: NOBODY },
+        async () => undefined,
+        () => performance.now(),
+      )
+    : undefined;
   try {
     return await unlessTrapped(() => run(calls));
   } finally {

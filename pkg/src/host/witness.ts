@@ -27,7 +27,10 @@ export async function witness(instance: string, exists: boolean): Promise<void> 
     const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate?.()) ?? {};
     if (exists && quota - usage < SPACE) return;
     // What a frozen tab has open stays, and the next instance of this name makes other files.
-    if (!exists) await folderIn(LOGS).then((logs) => kept(logs, (logs) => logs?.removeEntry(nameIn(instance), { recursive: true }))).catch(() => {});
+    if (!exists)
+      await folderIn(LOGS)
+        .then((logs) => kept(logs, (logs) => logs?.removeEntry(nameIn(instance), { recursive: true })))
+        .catch(() => {});
     await kept(await folderIn(WITNESSES), async (files) => {
       if (exists) await files?.getFileHandle(nameIn(instance), { create: true });
       else await files?.removeEntry(nameIn(instance));

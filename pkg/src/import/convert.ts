@@ -130,7 +130,12 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
       if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) return new Double(value);
       if (typeof value === "object" && !(value instanceof Uint8Array) && !(value instanceof Double)) {
         if (isCells(value)) return value;
-        const advice = value instanceof Date ? "give it the type STRING to store its ISO text" : hasJson(value) ? "give it the type STRING to store it as JSON text" : textAdvice(value);
+        const advice =
+          value instanceof Date
+            ? "give it the type STRING to store its ISO text"
+            : hasJson(value)
+              ? "give it the type STRING to store it as JSON text"
+              : textAdvice(value);
         throw invalid(`The column '${source}' holds ${kindOf(value)}: ${advice}, or leave it out.`);
       }
       return value as InputValue;
@@ -170,7 +175,12 @@ function typedKey(key: InputPrimaryKey): InputPrimaryKey {
 }
 
 /** The value, or the versions, of an attribute. `type`: that of a defined column. `undefined`: none of the versions is kept. */
-function typedValue(name: string, value: unknown, type: ValueType | undefined, { oldest, hasVersions }: KeptVersions): InputValue | readonly InputCell[] | undefined {
+function typedValue(
+  name: string,
+  value: unknown,
+  type: ValueType | undefined,
+  { oldest, hasVersions }: KeptVersions,
+): InputValue | readonly InputCell[] | undefined {
   if (!isCells(value)) {
     if (isTyped(value as object)) return convert(name, (value as TypedCell).value, (value as TypedCell).type) as InputValue;
     return type === undefined ? (value as InputValue) : convert(name, value, type);
@@ -219,7 +229,8 @@ export class Converter {
       }
       const { name, type } = checkArguments(column, COLUMN, `columns.${source}`);
       if (name !== undefined) checkName(name, `columns.${source}.name`);
-      if (type !== undefined && !TYPES.includes(type)) throw invalid(`The argument 'columns.${source}.type' is ${shown(type)}; it must be one of ${TYPES.join(", ")}.`);
+      if (type !== undefined && !TYPES.includes(type))
+        throw invalid(`The argument 'columns.${source}.type' is ${shown(type)}; it must be one of ${TYPES.join(", ")}.`);
       this.columns.set(source, { name, type });
     }
     if (rowNumber !== undefined) {
@@ -238,7 +249,8 @@ export class Converter {
     if (column !== false) {
       const name = column.name ?? this.names?.of(source) ?? source;
       const other = this.used.get(name);
-      if (other !== undefined) throw invalid(`The columns '${source}' and '${other}' of the source would both become '${name}': rename one by 'columns', or leave it out.`);
+      if (other !== undefined)
+        throw invalid(`The columns '${source}' and '${other}' of the source would both become '${name}': rename one by 'columns', or leave it out.`);
       this.used.set(name, source);
       const key = this.keyTypes.get(name);
       const said = key?.type ?? column.type;
@@ -254,7 +266,8 @@ export class Converter {
     const { attributes, primaryKey } = row;
     const key = typedKey(primaryKey);
     // Only plain objects are read here: the writer refuses others.
-    if (typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes))) return key === primaryKey ? row : { ...row, primaryKey: key };
+    if (typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes)))
+      return key === primaryKey ? row : { ...row, primaryKey: key };
     let read: Record<string, InputValue | readonly InputCell[]> | undefined;
     for (const name of Object.keys(attributes)) {
       const value: unknown = attributes[name];

@@ -228,7 +228,11 @@ export class CsvSplitter {
         seen.add(name);
         return name;
       }
-      if (this.options.numbered !== true) throw invalid(`The first line of the CSV to import names the column '${name}' twice.`, 'Give rename: "legal": the second one becomes a column with a number behind its name.');
+      if (this.options.numbered !== true)
+        throw invalid(
+          `The first line of the CSV to import names the column '${name}' twice.`,
+          'Give rename: "legal": the second one becomes a column with a number behind its name.',
+        );
       let other = name;
       for (let next = 2; used.has(other); next++) other = `${name}_${next}`;
       used.add(other);
@@ -240,7 +244,8 @@ export class CsvSplitter {
   private record(fields: readonly string[]): Record<string, string> | Unreadable {
     this.row += 1;
     const header = this.header!;
-    if (fields.length !== header.length) return new Unreadable(invalid(`Row ${this.row} of the CSV to import has ${fields.length} fields, its first line ${header.length}.`));
+    if (fields.length !== header.length)
+      return new Unreadable(invalid(`Row ${this.row} of the CSV to import has ${fields.length} fields, its first line ${header.length}.`));
     const record: Record<string, string> = {};
     for (let i = 0; i < header.length; i++) setField(record, header[i], fields[i]);
     return record;

@@ -9,7 +9,11 @@ export type Guard = <T>(work: Promise<T>) => Promise<T>;
  * The items of a source, until its signal aborts or the database ends: a source may wait for ever. `unlessEnded` watches
  * the database.
  */
-export async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: AbortSignal | undefined, unlessEnded: Guard): AsyncGenerator<T, void, undefined> {
+export async function* guarded<T>(
+  source: AsyncGenerator<T, void, undefined>,
+  signal: AbortSignal | undefined,
+  unlessEnded: Guard,
+): AsyncGenerator<T, void, undefined> {
   let done = false;
   try {
     for (;;) {

@@ -17,7 +17,23 @@ import { WriterError, type WriterFailure } from "../types/writer-error.js";
 
 export { inspectImport } from "./inspect.js";
 
-const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "onDuplicate", "delimiter", "header", "comment", "map", "set", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
+const OPTIONS = new Set([
+  "signal",
+  "format",
+  "columns",
+  "rename",
+  "rowNumber",
+  "onError",
+  "onDuplicate",
+  "delimiter",
+  "header",
+  "comment",
+  "map",
+  "set",
+  "onProgress",
+  "maxRowsInFlight",
+  "maxBytesInFlight",
+]);
 const KEPT_FAILURES = 100;
 /** With those that the writer lost. */
 const KEPT_LOST = 1000;
@@ -99,7 +115,8 @@ class Import {
   constructor(private readonly options: ImportOptions) {
     const { onError = "stop", onDuplicate = "replace" } = options;
     if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
-    if (!["replace", "stop", "skip"].includes(onDuplicate)) throw invalid(`The argument 'onDuplicate' is ${shown(onDuplicate)}; it must be one of replace, stop, skip.`);
+    if (!["replace", "stop", "skip"].includes(onDuplicate))
+      throw invalid(`The argument 'onDuplicate' is ${shown(onDuplicate)}; it must be one of replace, stop, skip.`);
     if (options.set !== undefined) checkRecord(options.set, "set");
     if (options.map !== undefined && typeof options.map !== "function") throw invalid(`The argument 'map' is ${kindOf(options.map)}; it must be a function.`);
     this.onError = onError;
@@ -126,8 +143,17 @@ class Import {
       const opened = openSource(source, options.format);
       this.csv = opened.format === "csv";
       this.totalBytes = opened.totalBytes;
-      const csv = { delimiter: options.delimiter ?? opened.delimiter, header: options.header, comment: options.comment, numbered: options.rename !== undefined };
-      batches = records(opened.format, csv, texts(opened.stream, (more) => (this.bytes += more), signal));
+      const csv = {
+        delimiter: options.delimiter ?? opened.delimiter,
+        header: options.header,
+        comment: options.comment,
+        numbered: options.rename !== undefined,
+      };
+      batches = records(
+        opened.format,
+        csv,
+        texts(opened.stream, (more) => (this.bytes += more), signal),
+      );
     } else if (isIterable(source)) {
       batches = groups(source);
     } else {
@@ -136,11 +162,22 @@ class Import {
     const given = signal === undefined ? {} : { signal };
     const described = await db.describeTable({ tableName, ...given });
     this.converter = new Converter(described, options);
-    const replaced = this.onDuplicate === "replace" ? await Replaced.begin(db, tableName, described.primaryKey.map(({ name }) => name), given) : undefined;
+    const replaced =
+      this.onDuplicate === "replace"
+        ? await Replaced.begin(
+            db,
+            tableName,
+            described.primaryKey.map(({ name }) => name),
+            given,
+          )
+        : undefined;
     this.writer = db.writer(tableName, {
-      maxRowsInFlight: options.maxRowsInFlight, maxBytesInFlight: options.maxBytesInFlight, signal,
+      maxRowsInFlight: options.maxRowsInFlight,
+      maxBytesInFlight: options.maxBytesInFlight,
+      signal,
       condition: replaced === undefined ? { rowExistence: "EXPECT_NOT_EXIST" } : undefined,
-      onProgress: () => this.report(), onFailure: (failure) => this.lost(failure),
+      onProgress: () => this.report(),
+      onFailure: (failure) => this.lost(failure),
     });
     try {
       for await (const batch of guarded(batches, signal, unlessEnded)) {
@@ -167,7 +204,12 @@ class Import {
     }
     for (let at = 0; at < batch.length; at += LOOK_ROWS) {
       const rows = batch.slice(at, at + LOOK_ROWS).map((record) => this.read(record));
-      await unlessEnded(replaced.look(rows.flatMap(({ row }) => row ?? []), () => this.settled()));
+      await unlessEnded(
+        replaced.look(
+          rows.flatMap(({ row }) => row ?? []),
+          () => this.settled(),
+        ),
+      );
       for (const row of rows) {
         const wait = this.put(row, replaced);
         if (wait !== undefined) await wait;
@@ -249,22 +291,30 @@ class Import {
     this.checked = true;
     const there = Object.keys(record);
     const missing = Object.keys(this.options.columns ?? {}).find((name) => !there.includes(name));
-    if (missing !== undefined) throw invalid(`The argument 'columns' names '${missing}', which is no column of the source. Its columns are: ${there.join(", ")}.`);
+    if (missing !== undefined)
+      throw invalid(`The argument 'columns' names '${missing}', which is no column of the source. Its columns are: ${there.join(", ")}.`);
   }
 
   private newRow(record: SourceRow, number: number): NewRow {
-    const { converter, options: { set } } = this;
+    const {
+      converter,
+      options: { set },
+    } = this;
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const primaryKey = Object.hasOwn(record, "primaryKey") ? record.primaryKey : undefined;
     // A row in the shape of `writer.put` is taken as it is, unless columns are renamed.
-    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.with(set, converter.typed(record as unknown as NewRow));
+    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined)
+      return converter.with(set, converter.typed(record as unknown as NewRow));
     checkRecord(record, "row");
     return converter.with(set, converter.row(record, number, this.csv, set));
   }
 
   /** The error of a row, with its place in the source. */
   private atRow(row: number, error: TabStoreError, hint = error.hint): TabStoreError {
-    const how = this.options.rename === undefined && /^Invalid column name/.test(error.message) ? ' Give rename: "legal" for legal names, or another name by \'columns\'.' : "";
+    const how =
+      this.options.rename === undefined && /^Invalid column name/.test(error.message)
+        ? " Give rename: \"legal\" for legal names, or another name by 'columns'."
+        : "";
     return new TabStoreError({ ...toRecord(error), message: `Row ${row}: ${error.message}${how}`, hint, requestId: error.requestId }, { cause: error });
   }
 
@@ -301,17 +351,38 @@ class Import {
     // The first failed row in the source's order, even if another was noticed earlier.
     const end = (onError === "stop" ? failures[0] : this.end)?.error ?? ends[0];
     if (end === undefined) {
-      return { rows, bytes: this.bytes, skipped, replaced: replacedRows, skippedDuplicates: this.duplicates, failures: failures.slice(0, KEPT_FAILURES), consumed };
+      return {
+        rows,
+        bytes: this.bytes,
+        skipped,
+        replaced: replacedRows,
+        skippedDuplicates: this.duplicates,
+        failures: failures.slice(0, KEPT_FAILURES),
+        consumed,
+      };
     }
     if (signal?.aborted) throw abortReason(signal);
     const message = `${end.message}${/[.!?]$/.test(end.message) ? "" : "."} Rows stored: ${rows}.`;
-    throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error })), consumed), { cause: end.cause ?? end });
+    throw Object.assign(
+      new WriterError(
+        { ...toRecord(end), message, requestId: end.requestId },
+        rows,
+        skipped,
+        failures.map(({ row, error }) => ({ index: row - 1, error })),
+        consumed,
+      ),
+      { cause: end.cause ?? end },
+    );
   }
 }
 
 /** The implementation of {@link Database.importRows}. */
 export async function importRows(
-  db: ImportTarget, tableName: string, source: ImportSource, options: ImportOptions, unlessEnded: Guard = (work) => work,
+  db: ImportTarget,
+  tableName: string,
+  source: ImportSource,
+  options: ImportOptions,
+  unlessEnded: Guard = (work) => work,
 ): Promise<ImportResult> {
   checkName(tableName, "tableName");
   const given = checkArguments(options, OPTIONS, "importRows");

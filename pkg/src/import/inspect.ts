@@ -11,7 +11,6 @@ import { records, type SourceRow } from "./records.js";
 import { Unreadable } from "./unreadable.js";
 import { type ByteSource, isBytes, openSource, texts } from "./source.js";
 
-
 const OPTIONS = new Set(["format", "delimiter", "header", "comment", "rows", "signal"]);
 
 /** An integer as text in its only printable form: no leading zeros, no plus. */
@@ -96,7 +95,12 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
   let heading: readonly string[] = [];
   let whole = true;
   const { delimiter = opened.delimiter, header, comment } = options;
-  const read = records(opened.format, { delimiter, header, comment, numbered: true }, texts(opened.stream, () => {}, signal), (names) => (heading = names));
+  const read = records(
+    opened.format,
+    { delimiter, header, comment, numbered: true },
+    texts(opened.stream, () => {}, signal),
+    (names) => (heading = names),
+  );
   reading: for await (const batch of read) {
     signal?.throwIfAborted();
     for (const record of batch) {
@@ -105,7 +109,8 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
         break reading;
       }
       if (record instanceof Unreadable) throw record.error;
-      if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
+      if (typeof record !== "object" || record === null || Array.isArray(record))
+        throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
       for (const name of Object.keys(record)) {
         let column = columns.get(name);
         if (column === undefined) {

@@ -90,10 +90,11 @@ export function parseJson(json: string): unknown {
 
 /** `JSON.stringify`, with bigints as the integers that they are. */
 export function printJson(value: unknown, check: (inner: unknown) => void = () => {}): string {
-  const print = (one: (integer: bigint) => unknown): string => JSON.stringify(value, (_, inner: unknown) => {
-    check(inner);
-    return typeof inner === "bigint" ? one(inner) : inner;
-  });
+  const print = (one: (integer: bigint) => unknown): string =>
+    JSON.stringify(value, (_, inner: unknown) => {
+      check(inner);
+      return typeof inner === "bigint" ? one(inner) : inner;
+    });
   let integers = 0;
   const plain = print(() => ++integers);
   if (integers === 0) return plain;
@@ -140,7 +141,10 @@ export class ArraySplitter {
       while (at < rest.length && isSpace(rest.charCodeAt(at))) at++;
       if (at < rest.length) {
         if (rest.charCodeAt(at) !== OPEN_BRACKET) {
-          throw invalid("The JSON to import must be an array of objects.", "Is each line an object? Give format: \"ndjson\". Are the rows an array within an object? Give that array: importRows(table, JSON.parse(await file.text()).rows).");
+          throw invalid(
+            "The JSON to import must be an array of objects.",
+            'Is each line an object? Give format: "ndjson". Are the rows an array within an object? Give that array: importRows(table, JSON.parse(await file.text()).rows).',
+          );
         }
         this.state = "inside";
         this.rest = rest.slice(at + 1);

@@ -10,7 +10,10 @@ export type SourceRow = Readonly<Record<string, unknown>>;
 
 /** The records of texts in a format, and what is in the place of those that cannot be read. `columns` hears those of a CSV file. */
 export async function* records(
-  format: ImportFormat, options: CsvOptions, source: AsyncIterable<string>, columns: (names: readonly string[]) => void = () => {},
+  format: ImportFormat,
+  options: CsvOptions,
+  source: AsyncIterable<string>,
+  columns: (names: readonly string[]) => void = () => {},
 ): AsyncGenerator<readonly (SourceRow | Unreadable)[], void, undefined> {
   const csv = format === "csv" ? new CsvSplitter(options) : undefined;
   const splitter = csv ?? (format === "json" ? new ArraySplitter() : new LineSplitter());

@@ -34,7 +34,10 @@ export class Replaced {
   private seen: Seen | undefined = new Seen();
 
   private constructor(
-    private readonly db: ImportTarget, private readonly tableName: string, private readonly key: readonly string[], private readonly options: Options,
+    private readonly db: ImportTarget,
+    private readonly tableName: string,
+    private readonly key: readonly string[],
+    private readonly options: Options,
     /** Whether the table had no rows. */
     private readonly wasEmpty: boolean,
   ) {}
@@ -89,7 +92,7 @@ export class Replaced {
       // A wrong key fails the whole reading. It has no row, and its put tells what is wrong with it.
       if (primaryKeys.length === 1) return [];
       const half = primaryKeys.length >> 1;
-      return [...await this.found(primaryKeys.slice(0, half)), ...await this.found(primaryKeys.slice(half))];
+      return [...(await this.found(primaryKeys.slice(0, half))), ...(await this.found(primaryKeys.slice(half)))];
     }
   }
 
@@ -101,6 +104,6 @@ export class Replaced {
   async end(stored: number): Promise<number> {
     const { counted } = this;
     if (counted === undefined) return this.replaced;
-    return this.replaced + Math.max(0, stored - counted.stored - (await this.count() - counted.rows));
+    return this.replaced + Math.max(0, stored - counted.stored - ((await this.count()) - counted.rows));
   }
 }

@@ -54,7 +54,7 @@ export class Seen {
       }
     }
     // 0 is an empty slot.
-    return this.insert(hash.low >>> 0, (hash.high >>> 0) || 1);
+    return this.insert(hash.low >>> 0, hash.high >>> 0 || 1);
   }
 
   private insert(low: number, high: number): boolean {

@@ -36,7 +36,8 @@ function isBlob(source: object): source is Blob {
 /** The bytes of a Blob, also of one without `stream`. */
 function streamOf(blob: Blob): ReadableStream<Uint8Array> {
   if (typeof blob.stream === "function") return blob.stream() as ReadableStream<Uint8Array>;
-  if (typeof blob.arrayBuffer !== "function") throw invalid("The file to import has neither stream() nor arrayBuffer(): it is of a simulated browser. Give a Blob of the host, or a ReadableStream.");
+  if (typeof blob.arrayBuffer !== "function")
+    throw invalid("The file to import has neither stream() nor arrayBuffer(): it is of a simulated browser. Give a Blob of the host, or a ReadableStream.");
   return new ReadableStream({
     async start(controller) {
       controller.enqueue(new Uint8Array(await blob.arrayBuffer()));
@@ -48,12 +49,14 @@ function streamOf(blob: Blob): ReadableStream<Uint8Array> {
 /** Says what a file is whose first bytes are not those of UTF-8 text, and what turns it into that. */
 function checkStart(bytes: Uint8Array): void {
   const [first, second, third, fourth] = bytes;
-  const decoded = (what: string, decoder: string): Error => invalid(`The source to import is ${what}, not UTF-8.`, `Decode it first: file.stream()${decoder}, with the argument format.`);
+  const decoded = (what: string, decoder: string): Error =>
+    invalid(`The source to import is ${what}, not UTF-8.`, `Decode it first: file.stream()${decoder}, with the argument format.`);
   const utf16 = (label: string): Error => decoded("UTF-16", `.pipeThrough(new TextDecoderStream("${label}")).pipeThrough(new TextEncoderStream())`);
   if ((first === 0xff && second === 0xfe) || (second === 0 && first !== 0 && fourth === 0)) throw utf16("utf-16le");
   if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0)) throw utf16("utf-16be");
   if (first === 0x1f && second === 0x8b) throw decoded("compressed by gzip", '.pipeThrough(new DecompressionStream("gzip"))');
-  if (first === 0x50 && second === 0x4b && third === 3 && fourth === 4) throw invalid("The source to import is a ZIP archive (spreadsheets are such, too), not text.", "Unpack it, or save the spreadsheet as CSV.");
+  if (first === 0x50 && second === 0x4b && third === 3 && fourth === 4)
+    throw invalid("The source to import is a ZIP archive (spreadsheets are such, too), not text.", "Unpack it, or save the spreadsheet as CSV.");
 }
 
 function formatOf(name: string, type: string): ImportFormat | undefined {
@@ -67,7 +70,8 @@ function formatOf(name: string, type: string): ImportFormat | undefined {
 
 /** Opens a source of bytes. */
 export function openSource(source: ByteSource, format: ImportFormat | undefined): Opened {
-  if (format !== undefined && !["csv", "json", "ndjson"].includes(format)) throw invalid(`The argument 'format' is ${shown(format)}; it must be one of csv, json, ndjson.`);
+  if (format !== undefined && !["csv", "json", "ndjson"].includes(format))
+    throw invalid(`The argument 'format' is ${shown(format)}; it must be one of csv, json, ndjson.`);
   let name = "";
   let type = "";
   let totalBytes: number | undefined;
@@ -98,7 +102,11 @@ export function openSource(source: ByteSource, format: ImportFormat | undefined)
  * The texts of a UTF-8 stream, wherever its chunks cut it. `onBytes` gets the size of every chunk. A signal ends it even
  * if no chunk comes.
  */
-export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes: number) => void, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+export async function* texts(
+  stream: ReadableStream<Uint8Array>,
+  onBytes: (bytes: number) => void,
+  signal?: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = stream.getReader();
   const abort = (): void => void reader.cancel(signal?.reason).catch(() => {});
@@ -109,8 +117,10 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
     } catch {
-      throw invalid(`The source to import is not UTF-8: there is something else between its bytes ${Math.max(0, read - (bytes?.length ?? 0) - 3)} and ${read}.`,
-        'Decode it first: file.stream().pipeThrough(new TextDecoderStream("windows-1252")).pipeThrough(new TextEncoderStream()), with the argument format.');
+      throw invalid(
+        `The source to import is not UTF-8: there is something else between its bytes ${Math.max(0, read - (bytes?.length ?? 0) - 3)} and ${read}.`,
+        'Decode it first: file.stream().pipeThrough(new TextDecoderStream("windows-1252")).pipeThrough(new TextEncoderStream()), with the argument format.',
+      );
     }
   };
   try {

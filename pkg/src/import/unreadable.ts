@@ -3,5 +3,8 @@
 /** A record that cannot be read. Others after it can, unless it is the last one. */
 export class Unreadable {
   /** `error` names the place. `isLast`: nothing tells where the next record would begin. */
-  constructor(readonly error: Error, readonly isLast = false) {}
+  constructor(
+    readonly error: Error,
+    readonly isLast = false,
+  ) {}
 }

@@ -49,7 +49,10 @@ function optionOf(has: EngineOptions, path: string): unknown {
 export async function agree(instance: string, wanted: Given, has: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
   // The one option that must not be left out: writes would be refused, and data be missing, without a word.
   if (has.salvage && wanted.salvage !== true) {
-    throw invalid(`The instance '${instance}' is open already, with salvage: true, so it is read-only.`, "Give salvage: true to read what is left of it, or close it first.");
+    throw invalid(
+      `The instance '${instance}' is open already, with salvage: true, so it is read-only.`,
+      "Give salvage: true to read what is left of it, or close it first.",
+    );
   }
   for (const [option, value] of Object.entries(wanted)) {
     const known = optionOf(has, option);

@@ -22,7 +22,12 @@ import type { LiveCount, LiveQuery, WatchRequest } from "../types/live.js";
 import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "../types/writer.js";
 import type {
-  AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
+  AccessKey,
+  ComputeConsumedRequest,
+  ComputeConsumedResult,
+  CreateAccessKeyRequest,
+  NewAccessKey,
+  UpdateAccessKeyRequest,
 } from "../types/management.js";
 import type { Metrics } from "../types/metrics.js";
 import { named } from "../types/named.js";
@@ -31,20 +36,56 @@ import type { Platform } from "../platform/platform.js";
 import type { Row } from "../types/row.js";
 import { count, scan, scanPages } from "../client/scan.js";
 import type {
-  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
-  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+  AddDefinedColumnRequest,
+  ComputeSplitPointsBySizeRequest,
+  ComputeSplitPointsBySizeResult,
+  ComputeStorageResult,
+  CreateIndexRequest,
+  CreateTableRequest,
+  DeleteDefinedColumnRequest,
+  DropIndexRequest,
+  TableDescription,
+  UpdateTableRequest,
 } from "../types/tables.js";
 import { SIGNAL, signalOf, whenAborted } from "../client/signals.js";
 import type { ToldSplits } from "./splits.js";
 import { needStack } from "../client/stack.js";
 import type {
-  Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
+  Change,
+  ChangesRequest,
+  DescribeStreamRequest,
+  DescribeStreamResult,
+  GetShardIteratorRequest,
+  GetStreamRecordRequest,
+  GetStreamRecordResult,
+  ListStreamRequest,
   StreamDescription,
 } from "../types/streams.js";
 import type {
-  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRangeRequest, DeleteRangeResult, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, Role, ScanRequest, StartLocalTransactionRequest,
-  TableRequest, UpdateRowRequest, WasmModules, WriteResult,
+  BatchGetItem,
+  BatchGetResult,
+  BatchWriteItem,
+  BatchWriteOptions,
+  BatchWriteResult,
+  CallOptions,
+  CountRowsRequest,
+  CountRowsResult,
+  DeleteRangeRequest,
+  DeleteRangeResult,
+  DeleteRowRequest,
+  GetRangeRequest,
+  GetRangeResult,
+  GetRowRequest,
+  GetRowResult,
+  KeyValue,
+  PutRowRequest,
+  Role,
+  ScanRequest,
+  StartLocalTransactionRequest,
+  TableRequest,
+  UpdateRowRequest,
+  WasmModules,
+  WriteResult,
 } from "../types/rows.js";
 import { Writer, type Writers } from "../client/writer.js";
 
@@ -71,7 +112,10 @@ export class OpenDatabase implements Database {
 
   /** Takes over a client whose engine runs. `onClosing` gets the closing that begins. */
   constructor(
-    readonly name: string, readonly persistence: StorageKind, private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
+    readonly name: string,
+    readonly persistence: StorageKind,
+    private readonly client: Client,
+    private readonly onClosing: (end: Promise<void>) => void = () => {},
     private readonly platform?: Platform,
   ) {
     client.before = (look) => {
@@ -109,7 +153,8 @@ export class OpenDatabase implements Database {
       return;
     }
     const { ifNotExists, ...plain } = request;
-    if (ifNotExists !== undefined && typeof ifNotExists !== "boolean") throw invalid(`The argument 'ifNotExists' is ${kindOf(ifNotExists)}; it must be true or false.`);
+    if (ifNotExists !== undefined && typeof ifNotExists !== "boolean")
+      throw invalid(`The argument 'ifNotExists' is ${kindOf(ifNotExists)}; it must be true or false.`);
     await this.admin("createTable", plain).catch(async (error: TabStoreError) => {
       if (!ifNotExists || error.code !== "OTSObjectAlreadyExist") throw error;
       const { checkSchema } = await loadCode(import("./existing-table.js"));
@@ -184,15 +229,23 @@ export class OpenDatabase implements Database {
     // A transaction that no caller gets must not hold its rows for a minute.
     const abort = (id: string): unknown => this.client.request(encode.abortTransaction, id, () => {}).catch(() => {});
     // Asked before the code is here: the caller may change the request, and calls keep their order.
-    const started = this.client.request(encode.startLocalTransaction, request, (reader) => {
-      const started = readStarted(reader);
-      if (signalOf(request)?.aborted) abort(started.id);
-      return started;
-    }, request);
-    const [{ id, consumed }, { makeTransaction }] = await Promise.all([started, code.catch(async (error: unknown) => {
-      abort((await started).id);
-      throw error;
-    })]);
+    const started = this.client.request(
+      encode.startLocalTransaction,
+      request,
+      (reader) => {
+        const started = readStarted(reader);
+        if (signalOf(request)?.aborted) abort(started.id);
+        return started;
+      },
+      request,
+    );
+    const [{ id, consumed }, { makeTransaction }] = await Promise.all([
+      started,
+      code.catch(async (error: unknown) => {
+        abort((await started).id);
+        throw error;
+      }),
+    ]);
     return makeTransaction(this.client, id, consumed);
   }
 
@@ -379,7 +432,9 @@ export class OpenDatabase implements Database {
   }
 
   addEventListener<K extends keyof DatabaseEvents>(
-    type: K, listener: (event: DatabaseEvents[K]) => void, options: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
+    type: K,
+    listener: (event: DatabaseEvents[K]) => void,
+    options: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): void {
     if (type !== "health" && type !== "leader") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health, leader.`);
     if (typeof listener !== "function") throw invalid(`The argument 'listener' is ${kindOf(listener)}; it must be a function.`);

@@ -84,7 +84,11 @@ export class PageEngine implements Tab {
   private death: TabStoreError | undefined;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
-  constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
+  constructor(
+    readonly checked: Checked,
+    private readonly start: Start,
+    private readonly connect: Connect,
+  ) {
     this.options = checked.engine;
     this.given = checked.given;
     this.key = lockName(checked.place);
@@ -101,7 +105,7 @@ export class PageEngine implements Tab {
     const waits = new Promise<void>((resolve) => (onWaiting = resolve));
     this.lost = undefined;
     const isOurs = (): boolean => this.opening === opening || this.lost === opening;
-    const opening = this.opening = this.start(this.options, this.control.signal, {
+    const opening = (this.opening = this.start(this.options, this.control.signal, {
       onFailure: (error) => {
         if (isOurs()) this.fail(toError(error));
       },
@@ -119,10 +123,12 @@ export class PageEngine implements Tab {
       },
       onClock: (now) => this.onClock(now),
       onWaiting,
-    });
-    const runs = opening.engine.then((running) => this.lead(running)).catch((error: unknown) => {
-      this.endOpening(opening, error);
-    });
+    }));
+    const runs = opening.engine
+      .then((running) => this.lead(running))
+      .catch((error: unknown) => {
+        this.endOpening(opening, error);
+      });
     this.decided = Promise.race([runs, waits.then(() => this.follow(opening)).catch((error: unknown) => this.endOpening(opening, error))]);
     this.decided.catch(() => {});
     this.resume?.(this.decided);
@@ -150,9 +156,14 @@ export class PageEngine implements Tab {
    */
   private whenPutAside(signal: AbortSignal): void {
     if (globalThis.window === undefined) return;
-    const on = (type: "pagehide" | "pageshow", run: () => void): void => addEventListener(type, ({ persisted }) => {
-      if (persisted) run();
-    }, { signal });
+    const on = (type: "pagehide" | "pageshow", run: () => void): void =>
+      addEventListener(
+        type,
+        ({ persisted }) => {
+          if (persisted) run();
+        },
+        { signal },
+      );
     on("pagehide", () => {
       // An opening that has not come so far goes on when the page does.
       if (!this.ran && !this.waited) return;
@@ -206,9 +217,11 @@ export class PageEngine implements Tab {
     this.tell((this.death = error));
     const died = this.lose(error);
     // Later: it has calls to refuse.
-    void Promise.resolve().then(() => died.cut()).then(() => {
-      if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
-    });
+    void Promise.resolve()
+      .then(() => died.cut())
+      .then(() => {
+        if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
+      });
   }
 
   /** A fresh engine runs, or another tab leads. */
@@ -275,7 +288,11 @@ export class PageEngine implements Tab {
 
   /** A session of the engine in this page. */
   private async own(client: Client): Promise<EngineHost> {
-    const { options, given, checked: { worker } } = this;
+    const {
+      options,
+      given,
+      checked: { worker },
+    } = this;
     const session = await (await this.opening.engine).session(client.number, client.receive);
     const wanted = this.clients.get(client);
     try {
@@ -307,7 +324,11 @@ export class PageEngine implements Tab {
 
   /** Another tab has the engine. */
   private async follow(opening: ReturnType<Start>): Promise<void> {
-    const { engine: { client }, place, worker } = this.checked;
+    const {
+      engine: { client },
+      place,
+      worker,
+    } = this.checked;
     const { signal } = this.control;
     if (signal.aborted) return;
     // A worker has this lock already.
@@ -317,7 +338,7 @@ export class PageEngine implements Tab {
     const { Following } = await loadSharing();
     if (this.ran || signal.aborted || this.opening !== opening) return;
     this.heal();
-    const following = this.following ??= new Following(place, client, this.connect, this);
+    const following = (this.following ??= new Following(place, client, this.connect, this));
     for (const suspended of [...this.queues.keys()]) this.attach(suspended, following.add(suspended));
     void following.begin();
   }
@@ -393,7 +414,10 @@ export class PageEngine implements Tab {
       await following?.remove(client);
       following?.drop();
       this.control.abort(reason);
-      await this.opening.engine.then((running) => running.close(), () => {});
+      await this.opening.engine.then(
+        (running) => running.close(),
+        () => {},
+      );
     })();
     if (this.options.storage !== "memory") registerWork(this.checked.place, end, false);
     return end;

@@ -10,7 +10,8 @@ const OPTIONS = ["timeToLive", "maxVersions", "maxVersionOffset", "allowUpdate",
 /** What is different, in words; `undefined`: nothing that was given. */
 function difference(wanted: CreateTableRequest, there: TableDescription): string | undefined {
   if (there.indexOf !== null) return `it is an index of the table '${there.indexOf}'`;
-  const key = (columns: CreateTableRequest["primaryKey"]): string => columns.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement ? " autoIncrement" : ""}`).join(", ");
+  const key = (columns: CreateTableRequest["primaryKey"]): string =>
+    columns.map(({ name, type, autoIncrement }) => `${name} ${type}${autoIncrement ? " autoIncrement" : ""}`).join(", ");
   if (key(wanted.primaryKey) !== key(there.primaryKey)) return `its primary key is (${key(there.primaryKey)}), not (${key(wanted.primaryKey)})`;
   for (const [at, { name, allowChosen }] of wanted.primaryKey.entries()) {
     // Tables of earlier versions allow it, and so more than was asked for.
@@ -27,13 +28,17 @@ function difference(wanted: CreateTableRequest, there: TableDescription): string
     if (what !== undefined) return `of its index '${index.indexName}' ${what}`;
   }
   const { reservedThroughput: units, stream } = wanted;
-  return given(wanted, there, OPTIONS)
-    ?? (units && given(units, there.reservedThroughput, ["read", "write"]))
-    ?? (stream && differentStream(stream, there.stream));
+  return (
+    given(wanted, there, OPTIONS) ?? (units && given(units, there.reservedThroughput, ["read", "write"])) ?? (stream && differentStream(stream, there.stream))
+  );
 }
 
 /** What was given of some values, and is different. */
-function given<Name extends string>(wanted: { readonly [name in Name]?: unknown }, there: { readonly [name in Name]: unknown }, names: readonly Name[]): string | undefined {
+function given<Name extends string>(
+  wanted: { readonly [name in Name]?: unknown },
+  there: { readonly [name in Name]: unknown },
+  names: readonly Name[],
+): string | undefined {
   const name = names.find((one) => wanted[one] !== undefined && String(wanted[one]) !== String(there[one]));
   return name === undefined ? undefined : `its ${name} is ${there[name]}, not ${wanted[name]}`;
 }
@@ -57,7 +62,9 @@ export function checkSchema(wanted: CreateTableRequest, there: TableDescription)
   const what = difference(wanted, there);
   if (what === undefined) return;
   throw new TabStoreError({
-    code: "OTSObjectAlreadyExist", status: 409, retryable: false,
+    code: "OTSObjectAlreadyExist",
+    status: 409,
+    retryable: false,
     message: `The table '${wanted.tableName}' is there, and ${what}.`,
     hint: "Change it by updateTable, addDefinedColumn or createIndex, delete it by deleteTable, or give what it has.",
   });

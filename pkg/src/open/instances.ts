@@ -23,7 +23,11 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (c
   if (signal?.aborted) throw abortReason(signal);
   const inFiles = isInFiles(options);
   const answer: Promise<T> = (async () => {
-    if (locked !== undefined) await unlessAborted(settled(locked, () => note!), signal);
+    if (locked !== undefined)
+      await unlessAborted(
+        settled(locked, () => note!),
+        signal,
+      );
     const module = inFiles ? undefined : await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
     const { instances } = await unlessAborted(platform.thread(), signal);
     try {
@@ -70,16 +74,23 @@ export async function deleteOn(platform: Platform, name: string, options: Instan
   const place = inFiles ? placeInFiles(name) : name;
   // An opening that comes after the deletion must not join an engine that is about to be closed.
   engineOf(place)?.retireIfLeft();
-  await run(platform, given, async (calls) => {
-    try {
-      await calls.deleteInstance(name);
-    } catch (error) {
-      // What the browser has lost may be deleted too: then it counts as lost no more.
-      if (!inFiles && toError(error).code === "OTSObjectNotExist") await witness(name, false);
-      throw error;
-    }
-    if (!inFiles) await witness(name, false);
-  }, place).catch((error: unknown) => {
-    throw toError(error).code === "Busy" && engineOf(place) !== undefined ? local("Busy", `The instance '${name}' is open in this page. Close its handles first: await db.close().`) : error;
+  await run(
+    platform,
+    given,
+    async (calls) => {
+      try {
+        await calls.deleteInstance(name);
+      } catch (error) {
+        // What the browser has lost may be deleted too: then it counts as lost no more.
+        if (!inFiles && toError(error).code === "OTSObjectNotExist") await witness(name, false);
+        throw error;
+      }
+      if (!inFiles) await witness(name, false);
+    },
+    place,
+  ).catch((error: unknown) => {
+    throw toError(error).code === "Busy" && engineOf(place) !== undefined
+      ? local("Busy", `The instance '${name}' is open in this page. Close its handles first: await db.close().`)
+      : error;
   });
 }

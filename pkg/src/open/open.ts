@@ -16,14 +16,25 @@ import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
 import type { OpenOptions } from "../types/rows.js";
 
 /** The engine, unless its opening is given up first. Then it is closed in order, or cut off if it hangs. */
-async function unlessGivenUp(opening: Promise<RunningEngine>, signal: AbortSignal, { waits, cut }: { waits(): boolean; cut(): Promise<void> }): Promise<RunningEngine> {
+async function unlessGivenUp(
+  opening: Promise<RunningEngine>,
+  signal: AbortSignal,
+  { waits, cut }: { waits(): boolean; cut(): Promise<void> },
+): Promise<RunningEngine> {
   try {
     const engine = await unlessAborted(opening, signal);
     if (!signal.aborted) return engine;
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  if (waits() || !(await within(opening.then((engine) => engine.close()), PATIENCE))) await cut();
+  if (
+    waits() ||
+    !(await within(
+      opening.then((engine) => engine.close()),
+      PATIENCE,
+    ))
+  )
+    await cut();
   throw abortReason(signal);
 }
 
@@ -54,7 +65,18 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
     for (;;) {
       const shared = engineOf(place);
       try {
-        return await join(platform, shared ?? engineOn(platform, checked, options, settled(place, () => note)), checked, signal);
+        return await join(
+          platform,
+          shared ??
+            engineOn(
+              platform,
+              checked,
+              options,
+              settled(place, () => note),
+            ),
+          checked,
+          signal,
+        );
       } catch (error) {
         // An opening of another caller was refused and is over. This caller's may succeed.
         const isOver = shared !== undefined && !shared.ran && engineOf(place) !== shared;
@@ -68,7 +90,12 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
 
 /** Opens a handle on an engine. */
 async function join(platform: Platform, engine: PageEngine, checked: Checked, signal: AbortSignal | undefined): Promise<Database> {
-  const { engine: { name, client: number, storage }, bigints, backOff, given } = checked;
+  const {
+    engine: { name, client: number, storage },
+    bigints,
+    backOff,
+    given,
+  } = checked;
   const client = new Client(number, bigints, backOff);
   client.onEnd = onFrameEnd(() => client.fail(local("Closed", "The frame in which the database was opened is gone.")));
   try {
@@ -91,35 +118,42 @@ const keepsLogsInWorker = (): boolean =>
 function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, free: Promise<void>): PageEngine {
   const { worker, clock } = checked;
   const connect = async (): Promise<PortLike | undefined> => platform.tabs?.().port;
-  return new PageEngine(checked, (options, signal, reports) => {
-    const source = moduleSource(platform.modules);
-    const onWaiting = (): void => {
-      // The next leader needs it, and the network may be gone then.
-      source("answers").catch(() => {});
-      reports.onWaiting();
-    };
-    const events: EngineEvents = { ...reports, onWaiting, module: source };
-    // Until its code is loaded, an engine holds nothing to release.
-    const code = loadModule(wasm, platform.wasm);
-    if (worker && options.storage === "indexeddb" && keepsLogsInWorker()) source("files").catch(() => {});
-    const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
-    let opening: Opening | undefined;
-    let running: Promise<RunningEngine>;
-    if (worker) {
-      opening = openWorker(platform.worker!, module, options, events, connect);
-      running = opening.engine;
-    } else {
-      // The code and the module are loaded side by side.
-      running = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
-        opening = openThread(compiled, options, events, connect, clock, platform.folders);
-        return opening.engine;
-      });
-    }
-    return {
-      engine: unlessGivenUp(running, signal, { waits: () => opening?.waits === true, cut: async () => opening?.cut() }),
-      inherit: (other) => opening!.inherit(other),
-      takeOver: (holder, leader) => opening!.takeOver(holder, leader),
-      cut: async () => opening?.cut(),
-    };
-  }, connect);
+  return new PageEngine(
+    checked,
+    (options, signal, reports) => {
+      const source = moduleSource(platform.modules);
+      const onWaiting = (): void => {
+        // The next leader needs it, and the network may be gone then.
+        source("answers").catch(() => {});
+        reports.onWaiting();
+      };
+      const events: EngineEvents = { ...reports, onWaiting, module: source };
+      // Until its code is loaded, an engine holds nothing to release.
+      const code = loadModule(wasm, platform.wasm);
+      if (worker && options.storage === "indexeddb" && keepsLogsInWorker()) source("files").catch(() => {});
+      const module = unlessAborted(
+        Promise.all([code, free]).then(([compiled]) => compiled),
+        signal,
+      );
+      let opening: Opening | undefined;
+      let running: Promise<RunningEngine>;
+      if (worker) {
+        opening = openWorker(platform.worker!, module, options, events, connect);
+        running = opening.engine;
+      } else {
+        // The code and the module are loaded side by side.
+        running = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
+          opening = openThread(compiled, options, events, connect, clock, platform.folders);
+          return opening.engine;
+        });
+      }
+      return {
+        engine: unlessGivenUp(running, signal, { waits: () => opening?.waits === true, cut: async () => opening?.cut() }),
+        inherit: (other) => opening!.inherit(other),
+        takeOver: (holder, leader) => opening!.takeOver(holder, leader),
+        cut: async () => opening?.cut(),
+      };
+    },
+    connect,
+  );
 }

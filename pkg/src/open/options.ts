@@ -11,9 +11,43 @@ import type { Platform } from "../platform/platform.js";
 import { BackOff } from "../client/retry.js";
 import type { OpenOptions } from "../types/rows.js";
 
-const OPTIONS = new Set(["create", "salvage", "lost", "storage", "path", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set([
+  "create",
+  "salvage",
+  "lost",
+  "storage",
+  "path",
+  "worker",
+  "durability",
+  "cacheBytes",
+  "memtableBytes",
+  "reserveBytes",
+  "kind",
+  "quotas",
+  "limits",
+  "integers",
+  "clock",
+  "throttle",
+  "partitions",
+  "prices",
+  "retry",
+  "wasm",
+  "signal",
+]);
 /** The options of an engine, beside its clock and its place. All its clients share them. */
-const SHARED = ["salvage", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "throttle", "partitions", "prices"] as const;
+const SHARED = [
+  "salvage",
+  "durability",
+  "cacheBytes",
+  "memtableBytes",
+  "reserveBytes",
+  "kind",
+  "quotas",
+  "limits",
+  "throttle",
+  "partitions",
+  "prices",
+] as const;
 const CLOCK = new Set(["now"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 /** A cache of 2 GiB, four memtables of 256 MiB and the rest fit into the 4 GiB at which WebAssembly memory ends. */
@@ -35,7 +69,9 @@ function flag(value: boolean | undefined, argument: string): boolean | undefined
 
 function integer(value: number | undefined, argument: string, least: number, most?: number): number | undefined {
   if (value !== undefined && (!Number.isSafeInteger(value) || value < least || value > (most ?? value))) {
-    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}${most === undefined ? "" : ` and at most ${most}`}.`);
+    throw invalid(
+      `The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}${most === undefined ? "" : ` and at most ${most}`}.`,
+    );
   }
   return value;
 }
@@ -131,8 +167,10 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
     throw invalid(`The argument 'clock' is ${kindOf(clock)}; it must be { now } or a function.`);
   }
   const wanted = flag(options.worker, "worker");
-  if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
-  if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
+  if (typeof clock === "function" && wanted !== false)
+    throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
+  if (wanted === true && platform.worker === undefined)
+    throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
   const storage = oneOf(options.storage, "storage", ["indexeddb", "files", "memory"]);
   const path = pathOf(platform, storage, options.path);
   const place = storage !== "files" ? name : placeInFiles(path === undefined ? name : platform.folders!.placeOf(path, name));
@@ -170,7 +208,9 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   }
   if (wanted !== undefined) own.worker = wanted;
   return {
-    engine, given: own, place,
+    engine,
+    given: own,
+    place,
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",

@@ -17,7 +17,15 @@ const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
 };
 
 /** The other code of the package that is loaded when it is needed. */
-const others = (): Promise<unknown>[] => [import("./existing-table.js"), import("../export/index.js"), import("../export/instance.js"), import("../import/index.js"), import("./splits.js"), import("./storage.js"), import("./verify.js")];
+const others = (): Promise<unknown>[] => [
+  import("./existing-table.js"),
+  import("../export/index.js"),
+  import("../export/instance.js"),
+  import("../import/index.js"),
+  import("./splits.js"),
+  import("./storage.js"),
+  import("./verify.js"),
+];
 
 /** The implementation of {@link Database.preload}. */
 export async function preload(platform: Platform, names: readonly (keyof WasmModules)[] | undefined): Promise<void> {

@@ -18,12 +18,14 @@ export type ToldSplits = Omit<ComputeSplitPointsBySizeResult, "splits"> & { read
  */
 function endOf(columns: readonly KeyColumn[], values: readonly unknown[], bigints: boolean): RangeKey {
   // Not by assignment: a column may be called `__proto__`.
-  return Object.fromEntries(values.map((value, i) => {
-    const { name } = columns[i];
-    if (typeof value === "number" && bigints) return [name, BigInt(value)];
-    const infinity = infinityOf(value);
-    return [name, infinity === undefined ? value : infinity === TAG.INF_MIN ? INF_MIN : INF_MAX];
-  })) as RangeKey;
+  return Object.fromEntries(
+    values.map((value, i) => {
+      const { name } = columns[i];
+      if (typeof value === "number" && bigints) return [name, BigInt(value)];
+      const infinity = infinityOf(value);
+      return [name, infinity === undefined ? value : infinity === TAG.INF_MIN ? INF_MIN : INF_MAX];
+    }),
+  ) as RangeKey;
 }
 
 /** The result with ends of ranges. */

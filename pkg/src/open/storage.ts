@@ -36,7 +36,10 @@ export async function persist(options: CallOptions = {}): Promise<boolean> {
   if (signal?.aborted) throw abortReason(signal);
   const manager = (globalThis.navigator as Navigator | undefined)?.storage;
   if (manager?.persist === undefined) {
-    throw local("Unavailable", "This host cannot make storage persistent: it has no navigator.storage.persist. Workers have none either: ask in the page, in a secure context.");
+    throw local(
+      "Unavailable",
+      "This host cannot make storage persistent: it has no navigator.storage.persist. Workers have none either: ask in the page, in a secure context.",
+    );
   }
   return unlessAborted(manager.persist(), signal);
 }

@@ -31,7 +31,10 @@ function* damagedIn(tableName: string, row: Row): Generator<DamagedText> {
 }
 
 /** The implementation of {@link Database.verify}. */
-export async function* verify(db: Pick<Database, "listTable" | "describeTable" | "scanPages">, options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
+export async function* verify(
+  db: Pick<Database, "listTable" | "describeTable" | "scanPages">,
+  options: VerifyOptions,
+): AsyncGenerator<DamagedText, void, undefined> {
   const given = checkArguments<VerifyOptions>(options, OPTIONS, "verify");
   if (given.texts !== true) throw invalid(`The argument 'texts' is ${shown(given.texts)}; it must be true.`);
   const signal = signalOf(given);

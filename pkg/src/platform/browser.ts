@@ -25,7 +25,9 @@ export const platform: Platform = {
     return typeof Worker === "undefined" ? undefined : () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   },
   get tabs() {
-    return typeof SharedWorker === "undefined" ? undefined : () => new SharedWorker(new URL("./tabs.js", import.meta.url), { type: "module", name: "tabstore" });
+    return typeof SharedWorker === "undefined"
+      ? undefined
+      : () => new SharedWorker(new URL("./tabs.js", import.meta.url), { type: "module", name: "tabstore" });
   },
   thread: once(() => loadCode(import("../host/thread.js"))),
 };

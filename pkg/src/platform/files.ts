@@ -11,7 +11,24 @@
 
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, realpathSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 import { TabStoreError } from "../types/errors.js";
@@ -165,7 +182,10 @@ function takeLock(folder: string, name: string): () => void {
 class NodeFile implements HostFile {
   private descriptor: number;
 
-  constructor(private readonly path: string, private readonly onClose: (file: NodeFile) => void) {
+  constructor(
+    private readonly path: string,
+    private readonly onClose: (file: NodeFile) => void,
+  ) {
     // No mode by name does this: "r+" creates no file, "w+" empties it, and "a+" writes at its end.
     this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT);
   }
@@ -210,11 +230,15 @@ class NodeFolder implements HostFolder {
   private readonly instance: Instance;
   private readonly isSalvage: boolean;
 
-  constructor(private readonly path: string, { name, kind, create, salvage }: EngineOptions) {
+  constructor(
+    private readonly path: string,
+    { name, kind, create, salvage }: EngineOptions,
+  ) {
     this.isSalvage = salvage;
     const file = join(path, INSTANCE);
     // A salvage needs the journal alone.
-    if (!create && !existsSync(file) && !(salvage && existsSync(join(path, JOURNAL)))) throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
+    if (!create && !existsSync(file) && !(salvage && existsSync(join(path, JOURNAL))))
+      throw failure("OTSObjectNotExist", `The instance '${name}' does not exist in ${dirname(path)}.`);
     const first = mkdirSync(path, { recursive: true });
     // Each new folder is a name in the one above.
     if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) flushFolder(dirname(made));
@@ -293,7 +317,8 @@ function salvaged(text: string | undefined): Instance | undefined {
 /** The same. @throws `Corrupt`. */
 function parsed(file: string, text: string): Instance {
   const instance = salvaged(text);
-  if (instance === undefined) throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written. What is left can be read with salvage: true.`);
+  if (instance === undefined)
+    throw failure("Corrupt", `The file ${file} is damaged: it is not what TabStore has written. What is left can be read with salvage: true.`);
   return instance;
 }
 

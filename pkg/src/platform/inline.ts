@@ -46,7 +46,20 @@ function startWorker(): Worker {
 /** See {@link Platform}. */
 export const platform: Platform = {
   wasm: embedded(wasm),
-  modules: { compaction: embedded(compaction), dense: embedded(dense), rules: embedded(rules), answers: embedded(answers), streams: embedded(streams), azure: embedded(azure), access: embedded(access), batches: embedded(batches), transactions: embedded(transactions), loads: embedded(loads), files: embedded(files), occasional: embedded(occasional) },
+  modules: {
+    compaction: embedded(compaction),
+    dense: embedded(dense),
+    rules: embedded(rules),
+    answers: embedded(answers),
+    streams: embedded(streams),
+    azure: embedded(azure),
+    access: embedded(access),
+    batches: embedded(batches),
+    transactions: embedded(transactions),
+    loads: embedded(loads),
+    files: embedded(files),
+    occasional: embedded(occasional),
+  },
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;
   },

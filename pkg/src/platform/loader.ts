@@ -15,9 +15,22 @@ import type { WasmModules, WasmSource } from "../types/rows.js";
  *
  * @internal
  */
-export type DefaultSource = () => WasmSource | Promise<WasmSource>
+export type DefaultSource = () => WasmSource | Promise<WasmSource>;
 
-const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "transactions", "loads", "files", "occasional"]);
+const MODULES = new Set<ModuleName>([
+  "compaction",
+  "dense",
+  "rules",
+  "answers",
+  "streams",
+  "azure",
+  "access",
+  "batches",
+  "transactions",
+  "loads",
+  "files",
+  "occasional",
+]);
 
 let given: WasmSource | Promise<WasmSource> | undefined;
 let givenModules: WasmModules = {};
@@ -49,7 +62,8 @@ const MOST_WAIT = 30_000;
  * ```
  */
 export function init(source: WasmSource | Promise<WasmSource>, modules: WasmModules = {}): void {
-  if (source === undefined || source === null) throw invalid("The argument 'source' of init is missing: give an address, bytes, a Response or a WebAssembly.Module.");
+  if (source === undefined || source === null)
+    throw invalid("The argument 'source' of init is missing: give an address, bytes, a Response or a WebAssembly.Module.");
   givenModules = checkArguments(modules, MODULES, "init");
   given = source;
 }
@@ -73,16 +87,24 @@ async function compileFrom(source: DefaultSource, what: string): Promise<WebAsse
     if (error instanceof TabStoreError) throw error;
     const text = error instanceof Error ? error.message : String(error);
     // So `fetch` tells that no answer came. A missing file has a status.
-    throw local("Unavailable", error instanceof TypeError ? `${what} could not be downloaded: ${text}. ${OFFLINE_HELP}` : `${what} could not be loaded: ${text}. ${LOAD_HELP}`, { cause: error });
+    throw local(
+      "Unavailable",
+      error instanceof TypeError ? `${what} could not be downloaded: ${text}. ${OFFLINE_HELP}` : `${what} could not be loaded: ${text}. ${LOAD_HELP}`,
+      { cause: error },
+    );
   }
 }
 
 /** Compiles code, unless it was compiled from this source before. A failure is forgotten: the network may work the next time. */
-function compileOnce(name: ModuleName | "core", from: WasmSource | Promise<WasmSource> | DefaultSource, make: (source: DefaultSource) => Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
+function compileOnce(
+  name: ModuleName | "core",
+  from: WasmSource | Promise<WasmSource> | DefaultSource,
+  make: (source: DefaultSource) => Promise<WebAssembly.Module>,
+): Promise<WebAssembly.Module> {
   const key = from instanceof URL ? from.href : from;
   const known = compiled.get(name);
   if (known !== undefined && known.from === key) return known.module;
-  const module = make(typeof from === "function" ? from as DefaultSource : () => from);
+  const module = make(typeof from === "function" ? (from as DefaultSource) : () => from);
   const entry = { from: key, module };
   compiled.set(name, entry);
   module.catch(() => {
@@ -92,10 +114,17 @@ function compileOnce(name: ModuleName | "core", from: WasmSource | Promise<WasmS
 }
 
 /** The same source, with an end to its patience. */
-const inTime = (source: DefaultSource): DefaultSource => () => new Promise((resolve, reject) => {
-  const timer = setTimeout(() => reject(new Error(`it did not come within ${MOST_WAIT / 1000} s`)), MOST_WAIT);
-  void Promise.resolve().then(source).then(compile).then(resolve, reject).finally(() => clearTimeout(timer));
-});
+const inTime =
+  (source: DefaultSource): DefaultSource =>
+  () =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`it did not come within ${MOST_WAIT / 1000} s`)), MOST_WAIT);
+      void Promise.resolve()
+        .then(source)
+        .then(compile)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
 
 /**
  * The compiled module: from `source`, else from {@link init}, else from the package's own place.

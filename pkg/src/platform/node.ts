@@ -12,8 +12,11 @@ import type { Platform } from "./platform.js";
 async function read(url: URL): Promise<Uint8Array> {
   const { href } = url;
   if (href.startsWith("file:")) return readFile(fileURLToPath(href));
-  throw local("Unavailable", "A framework has bundled TabStore for its server, without the package's files. Open a database in the browser: in an effect of a client"
-    + " component. On the server, keep the package out of the bundle (in Next.js: serverExternalPackages).");
+  throw local(
+    "Unavailable",
+    "A framework has bundled TabStore for its server, without the package's files. Open a database in the browser: in an effect of a client" +
+      " component. On the server, keep the package out of the bundle (in Next.js: serverExternalPackages).",
+  );
 }
 
 /** See {@link Platform}. */

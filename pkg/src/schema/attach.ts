@@ -31,13 +31,25 @@ export async function attach(layouts: readonly Layout[], { open, options, double
   const db = await open(plain);
   try {
     const context = new Context(db, double);
-    await Promise.all(layouts.flatMap(({ request, companion, versioned }) => [
-      prepare(context, request, companion === undefined ? undefined : [...versioned][0]), ...(companion === undefined ? [] : [prepare(context, companion)]),
-    ]));
+    await Promise.all(
+      layouts.flatMap(({ request, companion, versioned }) => [
+        prepare(context, request, companion === undefined ? undefined : [...versioned][0]),
+        ...(companion === undefined ? [] : [prepare(context, companion)]),
+      ]),
+    );
     const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout))]));
     const typed = Object.freeze({
-      ...tables, service: db, close: () => db.close(),
-      export: async (call: CallOptions = {}) => new Response(await db.exportInstance({ ...call, tables: layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]), azure: "leaveOut" })).blob(),
+      ...tables,
+      service: db,
+      close: () => db.close(),
+      export: async (call: CallOptions = {}) =>
+        new Response(
+          await db.exportInstance({
+            ...call,
+            tables: layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]),
+            azure: "leaveOut",
+          }),
+        ).blob(),
       import: (source: Blob, call: CallOptions = {}) => db.importInstance(source, { ...call, existing: "merge" }),
     });
     if (migrations !== undefined) await migrate(context, typed, migrations);
@@ -55,12 +67,22 @@ async function prepare(context: Context, request: CreateTableRequest, beside?: s
     const there = await described(context, request.tableName);
     try {
       if (there === undefined) await db.createTable(request);
-      else if (!await change(context, request, there, beside)) return await untilBuilt((request.indexes ?? []).map(({ indexName }) => indexName), () => context.db.describeTable(request.tableName), there);
+      else if (!(await change(context, request, there, beside)))
+        return await untilBuilt(
+          (request.indexes ?? []).map(({ indexName }) => indexName),
+          () => context.db.describeTable(request.tableName),
+          there,
+        );
     } catch (error) {
       // Another tab may have done the same: it is looked at again.
       if (tries === TRIES || !context.isFailure(error, "OTSObjectAlreadyExist", "OTSParameterInvalid", "OTSObjectNotExist")) throw error;
     }
-    if (tries === TRIES) throw context.error("SchemaMismatch", `The table '${request.tableName}' changes while it is prepared.`, "Do tabs with two releases of the application have different schemas of it?");
+    if (tries === TRIES)
+      throw context.error(
+        "SchemaMismatch",
+        `The table '${request.tableName}' changes while it is prepared.`,
+        "Do tabs with two releases of the application have different schemas of it?",
+      );
   }
 }
 
@@ -77,7 +99,8 @@ async function described(context: Context, tableName: string): Promise<TableDesc
 async function change(context: Context, wanted: CreateTableRequest, there: TableDescription, beside: string | undefined): Promise<boolean> {
   const { db } = context;
   const { tableName } = wanted;
-  const differs = (what: string, hint = "Give the table another name, and copy its rows in a migration; or delete it."): Error => context.error("SchemaMismatch", `The table '${tableName}' is there, and ${what}.`, hint);
+  const differs = (what: string, hint = "Give the table another name, and copy its rows in a migration; or delete it."): Error =>
+    context.error("SchemaMismatch", `The table '${tableName}' is there, and ${what}.`, hint);
   if (there.indexOf !== null) throw differs(`it is an index of the table '${there.indexOf}'`);
   if (spelt(there.primaryKey) !== spelt(wanted.primaryKey)) throw differs(`its key is (${spelt(there.primaryKey)}), not (${spelt(wanted.primaryKey)})`);
   // With an index it would lose them.

@@ -40,7 +40,11 @@ export class Column<T, S extends ValueType, P extends Presence = "required"> {
   readonly keeps: number;
 
   /** @internal */
-  constructor(/** The stored type. */ readonly stored: S, /** @internal */ readonly codec: Codec<T>, settings: Settings<T> & { readonly presence: P }) {
+  constructor(
+    /** The stored type. */ readonly stored: S,
+    /** @internal */ readonly codec: Codec<T>,
+    settings: Settings<T> & { readonly presence: P },
+  ) {
     this.presence = settings.presence;
     this.initial = settings.initial;
     this.keeps = settings.keeps ?? 1;
@@ -101,7 +105,8 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 
 function json<T>(what: string, is: (value: unknown) => value is T): Column<T, "STRING"> {
   return column("STRING", {
-    what, is,
+    what,
+    is,
     encode: (value) => JSON.stringify(value),
     decode: (value) => {
       try {
@@ -122,22 +127,37 @@ export const t = {
   integer: column("INTEGER", { what: "an integer up to 2^53 - 1", is: isInteger, encode: same, decode: safe }),
   /** A whole number of 64 bits, stored as an INTEGER and read as a bigint. */
   bigint: column("INTEGER", {
-    what: "a bigint of 64 bits", is: (value): value is bigint => typeof value === "bigint" && BigInt.asIntN(64, value) === value, encode: same,
+    what: "a bigint of 64 bits",
+    is: (value): value is bigint => typeof value === "bigint" && BigInt.asIntN(64, value) === value,
+    encode: same,
     decode: (value) => (typeof value === "bigint" ? value : isInteger(value) ? BigInt(value) : undefined),
   }),
   /** A number, stored as a DOUBLE, also where it has no fraction. No NaN, no infinity. Never in a key. */
-  double: column("DOUBLE", { what: "a finite number", is: isNumber, encode: (value, double) => double(value), decode: (value) => (isNumber(value) ? value : undefined) }),
+  double: column("DOUBLE", {
+    what: "a finite number",
+    is: isNumber,
+    encode: (value, double) => double(value),
+    decode: (value) => (isNumber(value) ? value : undefined),
+  }),
   /** `true` or `false`, stored as a BOOLEAN. Never in a key. */
   boolean: column("BOOLEAN", {
-    what: "true or false", is: (value): value is boolean => typeof value === "boolean", encode: same, decode: (value) => (typeof value === "boolean" ? value : undefined),
+    what: "true or false",
+    is: (value): value is boolean => typeof value === "boolean",
+    encode: same,
+    decode: (value) => (typeof value === "boolean" ? value : undefined),
   }),
   /** Bytes, stored as a BINARY. */
   bytes: column("BINARY", {
-    what: "a Uint8Array", is: (value): value is Uint8Array => value instanceof Uint8Array, encode: same, decode: (value) => (value instanceof Uint8Array ? value : undefined),
+    what: "a Uint8Array",
+    is: (value): value is Uint8Array => value instanceof Uint8Array,
+    encode: same,
+    decode: (value) => (value instanceof Uint8Array ? value : undefined),
   }),
   /** A Date, stored as an INTEGER: milliseconds since 1970 UTC. So dates sort by time, in keys and indexes too. */
   date: column("INTEGER", {
-    what: "a valid Date", is: isDate, encode: (value) => value.getTime(),
+    what: "a valid Date",
+    is: isDate,
+    encode: (value) => value.getTime(),
     decode: (value) => {
       const date = new Date(Number(value));
       return isDate(date) ? date : undefined;
@@ -146,7 +166,12 @@ export const t = {
   /** One of some texts, stored as a STRING. */
   oneOf<const T extends readonly [string, ...string[]]>(...texts: T): Column<T[number], "STRING"> {
     const is = (value: unknown): value is T[number] => texts.includes(value as string);
-    return column("STRING", { what: `one of ${texts.map((text) => `'${text}'`).join(", ")}`, is, encode: same, decode: (value) => (is(value) ? value : undefined) });
+    return column("STRING", {
+      what: `one of ${texts.map((text) => `'${text}'`).join(", ")}`,
+      is,
+      encode: same,
+      decode: (value) => (is(value) ? value : undefined),
+    });
   },
   /** What JSON keeps, stored as a STRING of JSON: `t.json<{ lat: number; lon: number }>()`. Its type is not checked when it is read. */
   json<T extends Json | object = Json>(): Column<T, "STRING"> {
@@ -154,7 +179,11 @@ export const t = {
   },
   /** A list, stored as a STRING of JSON: of texts, integers, doubles, booleans or one-ofs. */
   list<T, S extends "STRING" | "INTEGER" | "DOUBLE" | "BOOLEAN">(entry: Column<T, S>): Column<readonly T[], "STRING"> {
-    if (![t.text, t.integer, t.double, t.boolean].some((one) => one.codec as unknown === entry.codec) && !entry.codec.what.startsWith("one of")) throw new TypeError("A list has texts, integers, doubles, booleans or one-ofs; for others there is t.json.");
-    return json(`a list, and each entry ${entry.codec.what}`, (value): value is readonly T[] => Array.isArray(value) && value.every((one) => entry.codec.is(one)));
+    if (![t.text, t.integer, t.double, t.boolean].some((one) => (one.codec as unknown) === entry.codec) && !entry.codec.what.startsWith("one of"))
+      throw new TypeError("A list has texts, integers, doubles, booleans or one-ofs; for others there is t.json.");
+    return json(
+      `a list, and each entry ${entry.codec.what}`,
+      (value): value is readonly T[] => Array.isArray(value) && value.every((one) => entry.codec.is(one)),
+    );
   },
 } as const;

@@ -10,7 +10,15 @@ import type { CallOptions, Cell, InputValue, KeyValue, PrimaryKey, Value } from 
 import type { Database } from "../types/database.js";
 import type { Row } from "../types/row.js";
 import type {
-  Condition, DeleteRowRequest, GetRowRequest, GetRowResult, InputPrimaryKey, PutRowRequest, UpdateRow, UpdateRowRequest, WriteResult,
+  Condition,
+  DeleteRowRequest,
+  GetRowRequest,
+  GetRowResult,
+  InputPrimaryKey,
+  PutRowRequest,
+  UpdateRow,
+  UpdateRowRequest,
+  WriteResult,
 } from "../types/rows.js";
 import type { Context } from "./context.js";
 import type { Field, Layout } from "./layout.js";
@@ -42,7 +50,10 @@ export class HistoryStore implements Store {
   private readonly companion: string;
   private readonly names: ReadonlySet<string>;
 
-  constructor(private readonly context: Context, private readonly layout: Layout) {
+  constructor(
+    private readonly context: Context,
+    private readonly layout: Layout,
+  ) {
     this.db = context.db;
     this.tableName = layout.name;
     this.companion = layout.companion!.tableName;
@@ -61,30 +72,53 @@ export class HistoryStore implements Store {
       await this.db.putRow({ tableName: this.companion, primaryKey: result.row!.primaryKey, attributes: versions, condition: NEW, signal }).catch(() => {});
       return result;
     }
-    const [result] = await this.db.atomic([{ tableName, put }, { tableName: this.companion, put: { primaryKey: put.primaryKey, attributes: versions } }], callOf(signal));
+    const [result] = await this.db.atomic(
+      [
+        { tableName, put },
+        { tableName: this.companion, put: { primaryKey: put.primaryKey, attributes: versions } },
+      ],
+      callOf(signal),
+    );
     return result;
   }
 
   async updateRow({ signal, tableName, ...update }: UpdateRowRequest): Promise<WriteResult> {
     const { primaryKey, put, deleteColumns, increment, condition } = update;
     const versions: UpdateRow = {
-      primaryKey, put: part(put, this.names), deleteColumns: deleteColumns?.filter((name) => this.names.has(name)) ?? [], increment: part(increment, this.names), condition: THERE,
+      primaryKey,
+      put: part(put, this.names),
+      deleteColumns: deleteColumns?.filter((name) => this.names.has(name)) ?? [],
+      increment: part(increment, this.names),
+      condition: THERE,
     };
-    if (Object.keys(versions.put!).length + versions.deleteColumns!.length + Object.keys(versions.increment!).length === 0) return this.db.updateRow({ tableName, ...update, signal });
+    if (Object.keys(versions.put!).length + versions.deleteColumns!.length + Object.keys(versions.increment!).length === 0)
+      return this.db.updateRow({ tableName, ...update, signal });
     // A new row that the store gives its key has no companion to add to.
     if (Object.values(primaryKey).includes(AUTO_INCREMENT)) return this.putRow({ tableName, primaryKey, attributes: put, signal });
     for (let tries = 1; ; tries++) {
       try {
-        const [result] = await this.db.atomic([{ tableName, update }, { tableName: this.companion, update: versions }], callOf(signal));
+        const [result] = await this.db.atomic(
+          [
+            { tableName, update },
+            { tableName: this.companion, update: versions },
+          ],
+          callOf(signal),
+        );
         return result;
       } catch (error) {
-        if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail") || !await this.begin(primaryKey, condition, signal)) throw error;
+        if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail") || !(await this.begin(primaryKey, condition, signal))) throw error;
       }
     }
   }
 
   async deleteRow({ signal, tableName, ...row }: DeleteRowRequest): Promise<WriteResult> {
-    const [result] = await this.db.atomic([{ tableName, delete: row }, { tableName: this.companion, delete: { primaryKey: row.primaryKey } }], callOf(signal));
+    const [result] = await this.db.atomic(
+      [
+        { tableName, delete: row },
+        { tableName: this.companion, delete: { primaryKey: row.primaryKey } },
+      ],
+      callOf(signal),
+    );
     return result;
   }
 
@@ -106,10 +140,13 @@ export class HistoryStore implements Store {
       const condition: Condition = { ...THERE, column: { column: name, comparator: "EQUAL", value, passIfMissing: false } };
       const back = before === undefined ? { deleteColumns: [name] } : { put: { [name]: this.typed(column.stored, before.value) } };
       try {
-        await this.db.atomic([
-          { tableName: this.tableName, update: { primaryKey, ...back, condition } },
-          { tableName: this.companion, update: { primaryKey, deleteVersions: { [name]: [newest.version] } } },
-        ], callOf(signal));
+        await this.db.atomic(
+          [
+            { tableName: this.tableName, update: { primaryKey, ...back, condition } },
+            { tableName: this.companion, update: { primaryKey, deleteVersions: { [name]: [newest.version] } } },
+          ],
+          callOf(signal),
+        );
         return before?.value;
       } catch (error) {
         if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
@@ -135,8 +172,18 @@ export class HistoryStore implements Store {
     return true;
   }
 
-  private async both(primaryKey: PrimaryKey, signal: AbortSignal | undefined, options: { readonly columnsToGet?: readonly string[]; readonly maxVersions: number }): Promise<(Row | null)[]> {
-    const results = await this.db.batchGetRow([{ tableName: this.tableName, primaryKeys: [primaryKey], ...options, maxVersions: 1 }, { tableName: this.companion, primaryKeys: [primaryKey], ...options }], callOf(signal));
+  private async both(
+    primaryKey: PrimaryKey,
+    signal: AbortSignal | undefined,
+    options: { readonly columnsToGet?: readonly string[]; readonly maxVersions: number },
+  ): Promise<(Row | null)[]> {
+    const results = await this.db.batchGetRow(
+      [
+        { tableName: this.tableName, primaryKeys: [primaryKey], ...options, maxVersions: 1 },
+        { tableName: this.companion, primaryKeys: [primaryKey], ...options },
+      ],
+      callOf(signal),
+    );
     return results.map(([result]) => {
       if (!result.ok) throw result.error;
       return result.row;
@@ -151,7 +198,11 @@ export class HistoryStore implements Store {
 
 /** The rows of one transaction. It cannot hold the companion, which is another table. */
 export class TransactionStore implements Store {
-  constructor(private readonly store: Store, private readonly context: Context, private readonly layout: Layout) {}
+  constructor(
+    private readonly store: Store,
+    private readonly context: Context,
+    private readonly layout: Layout,
+  ) {}
 
   getRow(request: GetRowRequest): Promise<GetRowResult> {
     return this.store.getRow(request);
@@ -173,7 +224,8 @@ export class TransactionStore implements Store {
 
   private refused(how: string): Error {
     return this.context.error(
-      "OTSDataOutOfRange", `A row of '${this.layout.name}' cannot be ${how} in a transaction: its versions are in another table.`,
+      "OTSDataOutOfRange",
+      `A row of '${this.layout.name}' cannot be ${how} in a transaction: its versions are in another table.`,
       "A table with indexes and versions has two tables. Change the row outside of the transaction, or keep the versions in a table without indexes.",
     );
   }

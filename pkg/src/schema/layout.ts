@@ -56,15 +56,22 @@ export class Layout {
   /** The table of their versions, if the table itself cannot keep them because of its indexes; see history.ts. */
   readonly companion: CreateTableRequest | undefined;
 
-  constructor(readonly name: string, spec: TableSpec) {
+  constructor(
+    readonly name: string,
+    spec: TableSpec,
+  ) {
     const unknown = Object.keys(spec).find((one) => !SPEC.includes(one));
     if (unknown !== undefined) throw this.wrong(`has '${unknown}'; known are: ${SPEC.join(", ")}`);
     this.fields = Object.entries(spec.columns).map(([column, type]) => ({ name: column, column: type }));
     this.byName = new Map(this.fields.map((field) => [field.name, field]));
     this.key = this.named(typeof spec.key === "string" ? [spec.key] : spec.key, "its key");
     this.attributes = this.fields.filter((field) => !this.key.includes(field));
-    for (const { name: column, column: { presence } } of this.key) {
-      if (presence === "optional" || presence === "default") throw this.wrong(`has the key column '${column}', which each row must have: it is not optional, and has no default`);
+    for (const {
+      name: column,
+      column: { presence },
+    } of this.key) {
+      if (presence === "optional" || presence === "default")
+        throw this.wrong(`has the key column '${column}', which each row must have: it is not optional, and has no default`);
     }
     this.auto = this.key.find(({ column }) => column.presence === "auto")?.name;
     const stray = this.attributes.find(({ column }) => column.presence === "auto");
@@ -74,34 +81,51 @@ export class Layout {
       const { key, columns } = "key" in given ? given : { key: given, columns: undefined };
       return { index, key: this.named(key, `its index '${index}'`), columns };
     });
-    if (specs.length > 0 && spec.timeToLive !== undefined) throw this.wrong("has a time to live and indexes: delete old rows by an index of their time instead");
+    if (specs.length > 0 && spec.timeToLive !== undefined)
+      throw this.wrong("has a time to live and indexes: delete old rows by an index of their time instead");
     const orders = new Map<string, Order>();
     const indexes = specs.map(({ index, key, columns }) => {
       const tableName = `${name}_${index}`;
       const all = [...new Set([...key, ...this.key])];
       const fields = columns === undefined ? this.fields : [...new Set([...all, ...this.named(columns, `the columns of its index '${index}'`, false)])];
       orders.set(index, { tableName, key: all, fields, needed: new Set(all.map((field) => field.name)) });
-      return { indexName: tableName, primaryKey: key.map((field) => field.name), columns: fields.filter((field) => !all.includes(field)).map((field) => field.name) };
+      return {
+        indexName: tableName,
+        primaryKey: key.map((field) => field.name),
+        columns: fields.filter((field) => !all.includes(field)).map((field) => field.name),
+      };
     });
     this.indexes = orders;
     const defined = new Set([...indexes.flatMap(({ primaryKey, columns }) => [...primaryKey, ...columns])].filter((column) => !this.base.needed.has(column)));
-    if (defined.size > MOST_DEFINED) throw this.wrong(`has ${defined.size} columns in its indexes, and the store allows ${MOST_DEFINED}: name fewer, as in { key: [...], columns: [...] }`);
+    if (defined.size > MOST_DEFINED)
+      throw this.wrong(`has ${defined.size} columns in its indexes, and the store allows ${MOST_DEFINED}: name fewer, as in { key: [...], columns: [...] }`);
     const definedColumns: DefinedColumn[] = [...defined].map((column) => ({ name: column, type: this.byName.get(column)!.column.stored }));
     this.versioned = new Set(this.attributes.filter(({ column }) => column.keeps > 1).map((field) => field.name));
     const keeps = Math.max(1, ...this.attributes.map(({ column }) => column.keeps));
     const isBeside = keeps > 1 && specs.length > 0;
-    if (isBeside && orders.has("versions")) throw this.wrong("has an index 'versions', and a table of that name holds its versions: give the index another name");
-    this.companion = isBeside ? {
-      tableName: `${name}_versions`, primaryKey: this.key.map(({ name: column, column: { stored } }) => ({ name: column, type: stored as KeyType })), maxVersions: keeps,
-      // A row that was there before begins with the version that it has.
-      maxVersionOffset: ANY_OFFSET, timeToLive: -1,
-    } : undefined;
+    if (isBeside && orders.has("versions"))
+      throw this.wrong("has an index 'versions', and a table of that name holds its versions: give the index another name");
+    this.companion = isBeside
+      ? {
+          tableName: `${name}_versions`,
+          primaryKey: this.key.map(({ name: column, column: { stored } }) => ({ name: column, type: stored as KeyType })),
+          maxVersions: keeps,
+          // A row that was there before begins with the version that it has.
+          maxVersionOffset: ANY_OFFSET,
+          timeToLive: -1,
+        }
+      : undefined;
     this.request = {
       tableName: name,
-      primaryKey: this.key.map(({ name: column, column: { stored, presence } }) => ({ name: column, type: stored as KeyType, ...(presence === "auto" ? { autoIncrement: true, allowChosen: true } : {}) })),
+      primaryKey: this.key.map(({ name: column, column: { stored, presence } }) => ({
+        name: column,
+        type: stored as KeyType,
+        ...(presence === "auto" ? { autoIncrement: true, allowChosen: true } : {}),
+      })),
       maxVersions: isBeside ? 1 : keeps,
       timeToLive: spec.timeToLive === undefined ? -1 : secondsOf(spec.timeToLive),
-      definedColumns, indexes,
+      definedColumns,
+      indexes,
       ...(spec.changesFor === undefined ? {} : { stream: { enabled: true, expirationHours: spec.changesFor } }),
     };
   }
@@ -111,7 +135,8 @@ export class Layout {
     return names.map((name) => {
       const field = this.byName.get(name);
       if (field === undefined) throw this.wrong(`has no column '${name}', which is in ${where}`);
-      if (forKey && !KEYS.has(field.column.stored)) throw this.wrong(`has the ${field.column.stored} '${name}' in ${where}: a key has texts, integers, dates and bytes`);
+      if (forKey && !KEYS.has(field.column.stored))
+        throw this.wrong(`has the ${field.column.stored} '${name}' in ${where}: a key has texts, integers, dates and bytes`);
       return field;
     });
   }

@@ -34,7 +34,10 @@ export class LiveRows<R extends object> implements LiveRowsOf<R> {
   private readonly made = new WeakMap<Row, R>();
   private last: { readonly of: LiveSnapshot; readonly snapshot: QuerySnapshot<R> } | undefined;
 
-  constructor(private readonly live: LiveQuery, private readonly make: (row: Row) => R) {}
+  constructor(
+    private readonly live: LiveQuery,
+    private readonly make: (row: Row) => R,
+  ) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<QueryRows<R>, void, undefined> {
     for await (const { rows } of this.live) yield { rows: this.objects(rows) };

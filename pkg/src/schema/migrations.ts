@@ -14,7 +14,10 @@ async function alone<T>(name: string, work: () => Promise<T>): Promise<T> {
   if (locks !== undefined) return locks.request(`tabstore/migrations/${name.toLowerCase()}`, work) as Promise<T>;
   const before = turns.get(name) ?? Promise.resolve();
   const mine = before.then(work, work);
-  turns.set(name, mine.catch(() => {}));
+  turns.set(
+    name,
+    mine.catch(() => {}),
+  );
   return mine;
 }
 

@@ -27,7 +27,11 @@ export function tokenOf({ tableName, key }: Order, start: PrimaryKey, read: numb
 /** The place that a token names. */
 export function keyOfToken({ context }: RowCodec, { tableName, key }: Order, token: string): Place {
   try {
-    const [table, read, values] = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(toBytes(token))) as [string, number, readonly { s?: string; b?: string; i?: string }[]];
+    const [table, read, values] = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(toBytes(token))) as [
+      string,
+      number,
+      readonly { s?: string; b?: string; i?: string }[],
+    ];
     if (table === tableName && Number.isSafeInteger(read) && values.length === key.length) {
       const value = ({ s, b, i }: (typeof values)[number]): KeyValue => s ?? (b === undefined ? BigInt(i!) : toBytes(b));
       return { read, key: Object.fromEntries(key.map(({ name }, at) => [name, value(values[at])])) };
@@ -35,5 +39,9 @@ export function keyOfToken({ context }: RowCodec, { tableName, key }: Order, tok
   } catch {
     // It is told below.
   }
-  throw context.error("OTSParameterInvalid", `The text given as 'after' is not from a page of '${tableName}'.`, "Give `next` of the page before, of a query of the same table and index.");
+  throw context.error(
+    "OTSParameterInvalid",
+    `The text given as 'after' is not from a page of '${tableName}'.`,
+    "Give `next` of the page before, of a query of the same table and index.",
+  );
 }

@@ -32,7 +32,11 @@ async function* none(): AsyncGenerator<Row, void, undefined> {}
 
 /** A {@link Query}. Types are checked where it is handed out. */
 export class OrderedQuery {
-  constructor(readonly codec: RowCodec, readonly order: Order, private readonly asked: Asked = { range: wholeRange(order.key) }) {}
+  constructor(
+    readonly codec: RowCodec,
+    readonly order: Order,
+    private readonly asked: Asked = { range: wholeRange(order.key) },
+  ) {}
 
   range(part: unknown): OrderedQuery {
     return this.with({ range: rangeOf(this.codec, this.order.key, part) });
@@ -41,7 +45,7 @@ export class OrderedQuery {
   where(condition: unknown): OrderedQuery {
     const filter = this.filterOf(condition);
     const before = this.asked.filter;
-    return this.with({ filter: before === undefined || filter === undefined ? filter ?? before : { operator: "AND", filters: [before, filter] } });
+    return this.with({ filter: before === undefined || filter === undefined ? (filter ?? before) : { operator: "AND", filters: [before, filter] } });
   }
 
   reverse(): OrderedQuery {
@@ -132,8 +136,14 @@ export class OrderedQuery {
   }
 
   async delete(options?: CallOptions): Promise<number> {
-    const { layout: { name: tableName, key, companion } } = this.codec;
-    const { range: { isEmpty, start, end }, filter, limit } = this.asked;
+    const {
+      layout: { name: tableName, key, companion },
+    } = this.codec;
+    const {
+      range: { isEmpty, start, end },
+      filter,
+      limit,
+    } = this.asked;
     const { signal } = options ?? {};
     if (isEmpty) return 0;
     // The engine does it where the range is one of the table. Versions go first: a row can be without them, and not they without it.
@@ -145,7 +155,10 @@ export class OrderedQuery {
     let keys: PrimaryKey[] = [];
     const send = async (): Promise<void> => {
       for (const from of companion === undefined ? [tableName] : [companion.tableName, tableName]) {
-        const results = await this.db.batchWriteRow(keys.map((primaryKey) => ({ tableName: from, delete: { primaryKey } })), options);
+        const results = await this.db.batchWriteRow(
+          keys.map((primaryKey) => ({ tableName: from, delete: { primaryKey } })),
+          options,
+        );
         for (const { ok, error } of results) {
           if (!ok) throw error;
           if (from === tableName) count += 1;
@@ -166,7 +179,11 @@ export class OrderedQuery {
   }
 
   watchCount(options?: CallOptions): LiveCount {
-    const { limit, filter, range: { isEmpty, start, end } } = this.asked;
+    const {
+      limit,
+      filter,
+      range: { isEmpty, start, end },
+    } = this.asked;
     if (limit !== undefined) throw this.codec.context.error("OTSParameterInvalid", "A live count has no limit.");
     return isEmpty ? ZERO : this.db.watchCount({ tableName: this.order.tableName, start, end, filter, signal: options?.signal });
   }
@@ -195,23 +212,41 @@ export class OrderedQuery {
   }
 
   private filterOf(condition: unknown): Filter | undefined {
-    const { codec, order: { fields } } = this;
-    if (typeof condition === "function") return (condition as (columns: object) => Filter)(Object.fromEntries(fields.map((field) => [field.name, this.column(field)])));
-    const equal = Object.entries(condition as Readonly<Record<string, unknown>>).filter(([, value]) => value !== undefined).map(([name, value]) => {
-      const field = fields.find((one) => one.name === name);
-      if (field === undefined) throw codec.context.error("OTSParameterInvalid", `There is no column '${name}' in '${this.order.tableName}'.`, `There are: ${fields.map((one) => one.name).join(", ")}.`);
-      return col(name).eq(codec.encode(field, value), PRESENT);
-    });
+    const {
+      codec,
+      order: { fields },
+    } = this;
+    if (typeof condition === "function")
+      return (condition as (columns: object) => Filter)(Object.fromEntries(fields.map((field) => [field.name, this.column(field)])));
+    const equal = Object.entries(condition as Readonly<Record<string, unknown>>)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => {
+        const field = fields.find((one) => one.name === name);
+        if (field === undefined)
+          throw codec.context.error(
+            "OTSParameterInvalid",
+            `There is no column '${name}' in '${this.order.tableName}'.`,
+            `There are: ${fields.map((one) => one.name).join(", ")}.`,
+          );
+        return col(name).eq(codec.encode(field, value), PRESENT);
+      });
     return equal.length > 1 ? { operator: "AND", filters: equal } : equal[0];
   }
 
   /** A column of a filter: its values have the column's type. */
   private column(field: Field): object {
     const column = col(field.name);
-    const compare = (name: "eq" | "ne" | "gt" | "ge" | "lt" | "le") => (value: unknown, options?: object) => column[name](this.codec.encode(field, value), { ...PRESENT, ...options });
+    const compare = (name: "eq" | "ne" | "gt" | "ge" | "lt" | "le") => (value: unknown, options?: object) =>
+      column[name](this.codec.encode(field, value), { ...PRESENT, ...options });
     return {
-      eq: compare("eq"), ne: compare("ne"), gt: compare("gt"), ge: compare("ge"), lt: compare("lt"), le: compare("le"),
-      exists: () => column.exists(), notExists: () => column.notExists(),
+      eq: compare("eq"),
+      ne: compare("ne"),
+      gt: compare("gt"),
+      ge: compare("ge"),
+      lt: compare("lt"),
+      le: compare("le"),
+      exists: () => column.exists(),
+      notExists: () => column.notExists(),
     };
   }
 }

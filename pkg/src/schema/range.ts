@@ -15,7 +15,10 @@ class Made<T> implements Stretch<T> {
   /** @internal A text that the values begin with. */
   declare readonly begins?: T;
 
-  constructor(readonly from: T | undefined, readonly to: T | undefined) {}
+  constructor(
+    readonly from: T | undefined,
+    readonly to: T | undefined,
+  ) {}
 }
 
 /**
@@ -68,10 +71,12 @@ export function wholeRange(key: readonly Field[]): KeyRange {
 export function rangeOf(codec: RowCodec, key: readonly Field[], part: unknown): KeyRange {
   const { context } = codec;
   const names = key.map(({ name }) => name);
-  const given = (part instanceof Made ? { [names[0]]: part } : part ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof given !== "object" || Array.isArray(given)) throw context.wrong("part", kindOf(part), `{ ${names.join(", ")} } or the first of these, between(…) or prefix(…)`);
+  const given = (part instanceof Made ? { [names[0]]: part } : (part ?? {})) as Readonly<Record<string, unknown>>;
+  if (typeof given !== "object" || Array.isArray(given))
+    throw context.wrong("part", kindOf(part), `{ ${names.join(", ")} } or the first of these, between(…) or prefix(…)`);
   const stray = Object.keys(given).find((one) => !names.includes(one));
-  if (stray !== undefined) throw context.error("OTSParameterInvalid", `'${stray}' is not in the key { ${names.join(", ")} }.`, "Use where(…) for other columns, or declare an index.");
+  if (stray !== undefined)
+    throw context.error("OTSParameterInvalid", `'${stray}' is not in the key { ${names.join(", ")} }.`, "Use where(…) for other columns, or declare an index.");
   const start: [string, End][] = [];
   const end: [string, End][] = [];
   /** The last column that is not one value, and where those behind it end. */
@@ -85,7 +90,12 @@ export function rangeOf(codec: RowCodec, key: readonly Field[], part: unknown): 
     const { name } = field;
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (open !== undefined) {
-      if (value !== undefined) throw context.error("OTSParameterInvalid", `The range names '${name}', but '${open.name}' before it has no single value.`, `Rows are sorted by { ${names.join(", ")} }: give values of the first columns, and a stretch at the last one. Use where(…) for the others.`);
+      if (value !== undefined)
+        throw context.error(
+          "OTSParameterInvalid",
+          `The range names '${name}', but '${open.name}' before it has no single value.`,
+          `Rows are sorted by { ${names.join(", ")} }: give values of the first columns, and a stretch at the last one. Use where(…) for the others.`,
+        );
       push(name, INF_MIN, open.rest);
     } else if (value === undefined) {
       push(name, INF_MIN, INF_MAX);
@@ -107,7 +117,8 @@ export function rangeOf(codec: RowCodec, key: readonly Field[], part: unknown): 
 /** The order of two values of one type: texts by the bytes of their UTF-8. */
 function compare(one: KeyValue, other: KeyValue): number {
   if (typeof one === "object" || typeof other === "object") return compareBytes(one as Uint8Array, other as Uint8Array);
-  if (typeof one === "string" || typeof other === "string") return compareBytes(new TextEncoder().encode(one as string), new TextEncoder().encode(other as string));
+  if (typeof one === "string" || typeof other === "string")
+    return compareBytes(new TextEncoder().encode(one as string), new TextEncoder().encode(other as string));
   const difference = BigInt(one) - BigInt(other);
   return difference < 0n ? -1 : Number(difference > 0n);
 }
@@ -172,7 +183,10 @@ function bytesBefore(bytes: Uint8Array): End {
 }
 
 function isStretch(value: unknown, field: Field): boolean {
-  return value instanceof Made || (typeof value === "object" && value !== null && !field.column.codec.is(value) && Object.keys(value).every((name) => name === "from" || name === "to"));
+  return (
+    value instanceof Made ||
+    (typeof value === "object" && value !== null && !field.column.codec.is(value) && Object.keys(value).every((name) => name === "from" || name === "to"))
+  );
 }
 
 function endsOf(codec: RowCodec, field: Field, stretch: Stretch<unknown> & { readonly begins?: unknown }): [End, End] {
@@ -181,5 +195,5 @@ function endsOf(codec: RowCodec, field: Field, stretch: Stretch<unknown> & { rea
     const begin = bound(stretch.begins) as string | Uint8Array;
     return [begin, (typeof begin === "string" ? afterText(begin) : afterBytes(begin)) ?? INF_MAX];
   }
-  return [stretch.from === undefined ? INF_MIN : bound(stretch.from) as KeyValue, stretch.to === undefined ? INF_MAX : bound(stretch.to) as KeyValue];
+  return [stretch.from === undefined ? INF_MIN : (bound(stretch.from) as KeyValue), stretch.to === undefined ? INF_MAX : (bound(stretch.to) as KeyValue)];
 }

@@ -18,7 +18,10 @@ const own = (given: Given, name: string): unknown => (Object.hasOwn(given, name)
 export class RowCodec {
   private readonly double: (value: number) => InputValue;
 
-  constructor(readonly context: Context, readonly layout: Layout) {
+  constructor(
+    readonly context: Context,
+    readonly layout: Layout,
+  ) {
     this.double = context.double;
   }
 
@@ -57,10 +60,19 @@ export class RowCodec {
     const [first] = key;
     if (key.length === 1 && first.column.codec.is(given)) return this.encodedKey({ [first.name]: given });
     if (typeof given !== "object" || given === null) {
-      throw this.context.wrong("key", kindOf(given), key.length === 1 ? `${first.column.codec.what}, or { ${first.name} }` : `{ ${key.map((field) => field.name).join(", ")} }`);
+      throw this.context.wrong(
+        "key",
+        kindOf(given),
+        key.length === 1 ? `${first.column.codec.what}, or { ${first.name} }` : `{ ${key.map((field) => field.name).join(", ")} }`,
+      );
     }
     const stray = Object.keys(given).find((one) => !key.some((field) => field.name === one));
-    if (stray !== undefined) throw this.context.error("OTSParameterInvalid", `The key of '${name}' has no column '${stray}'.`, `It is { ${key.map((field) => field.name).join(", ")} }.`);
+    if (stray !== undefined)
+      throw this.context.error(
+        "OTSParameterInvalid",
+        `The key of '${name}' has no column '${stray}'.`,
+        `It is { ${key.map((field) => field.name).join(", ")} }.`,
+      );
     return this.encodedKey(given as Given);
   }
 
@@ -88,7 +100,11 @@ export class RowCodec {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
       if (value !== undefined) setField(row, name, this.decode(field, value));
       else if (column.presence === "default") setField(row, name, column.initial);
-      else if (column.presence === "required") throw this.unreadable(field, `is missing in the row with the key ${JSON.stringify(stored, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}`);
+      else if (column.presence === "required")
+        throw this.unreadable(
+          field,
+          `is missing in the row with the key ${JSON.stringify(stored, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}`,
+        );
     }
     return row;
   }
@@ -145,7 +161,12 @@ export class RowCodec {
   private known(given: unknown, what: string): Given {
     if (typeof given !== "object" || given === null) throw this.context.wrong(what, kindOf(given), "an object with the columns of the table");
     for (const name of Object.keys(given)) {
-      if (!this.layout.byName.has(name)) throw this.context.error("OTSParameterInvalid", `The table '${this.layout.name}' has no column '${name}'.`, `Its columns are: ${[...this.layout.byName.keys()].join(", ")}.`);
+      if (!this.layout.byName.has(name))
+        throw this.context.error(
+          "OTSParameterInvalid",
+          `The table '${this.layout.name}' has no column '${name}'.`,
+          `Its columns are: ${[...this.layout.byName.keys()].join(", ")}.`,
+        );
     }
     return given as Given;
   }
@@ -155,6 +176,10 @@ export class RowCodec {
   }
 
   private unreadable(field: Field, what: string): Error {
-    return this.context.error("SchemaMismatch", `The column '${field.name}' of '${this.layout.name}' ${what}.`, `Another program wrote the row, or an earlier schema: declare the column optional or with a default, or mend the rows by db.service.`);
+    return this.context.error(
+      "SchemaMismatch",
+      `The column '${field.name}' of '${this.layout.name}' ${what}.`,
+      `Another program wrote the row, or an earlier schema: declare the column optional or with a default, or mend the rows by db.service.`,
+    );
   }
 }

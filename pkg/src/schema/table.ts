@@ -30,7 +30,10 @@ const BUSY = ["OTSRowOperationConflict", "OTSSessionNotExist"];
 
 /** Reads and writes of single rows. */
 class RowOperations {
-  constructor(readonly codec: RowCodec, private readonly store: Store) {}
+  constructor(
+    readonly codec: RowCodec,
+    private readonly store: Store,
+  ) {}
 
   put(row: unknown, options?: CallOptions): Promise<AnyRow> {
     return this.write(row, options);
@@ -55,21 +58,31 @@ class RowOperations {
 
   async increment(key: unknown, column: string, by: number = 1, options?: CallOptions): Promise<number> {
     const field = this.attribute(column);
-    const { layout: { name, attributes }, context } = this.codec;
-    if (field.column.stored !== "INTEGER") throw context.error("OTSParameterInvalid", `The column '${column}' of '${name}' is a ${field.column.stored}; only integers are incremented.`);
+    const {
+      layout: { name, attributes },
+      context,
+    } = this.codec;
+    if (field.column.stored !== "INTEGER")
+      throw context.error("OTSParameterInvalid", `The column '${column}' of '${name}' is a ${field.column.stored}; only integers are incremented.`);
     if (!Number.isSafeInteger(by)) throw context.wrong("by", typeof by === "number" ? shown(by) : kindOf(by), "an integer");
     // A row that lacks what each row must have could not be read.
     const needed = attributes.some((one) => one !== field && one.column.presence === "required");
     const { row } = await this.store.updateRow({
-      tableName: this.tableName, primaryKey: this.codec.key(key), increment: { [column]: by }, returnContent: { afterModify: [column] },
-      condition: needed ? THERE : undefined, signal: options?.signal,
+      tableName: this.tableName,
+      primaryKey: this.codec.key(key),
+      increment: { [column]: by },
+      returnContent: { afterModify: [column] },
+      condition: needed ? THERE : undefined,
+      signal: options?.signal,
     });
     return this.codec.decode(field, row!.get(column)!) as number;
   }
 
   get(key: unknown, options?: CallOptions): Promise<AnyRow | undefined> {
     try {
-      return this.store.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal }).then(({ row }) => (row === null ? undefined : this.codec.row(row)));
+      return this.store
+        .getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal })
+        .then(({ row }) => (row === null ? undefined : this.codec.row(row)));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -86,7 +99,12 @@ class RowOperations {
   /** A column that is not in the key. */
   protected attribute(column: string): Field {
     const field = this.codec.layout.attributes.find(({ name }) => name === column);
-    if (field === undefined) throw this.codec.context.error("OTSParameterInvalid", `'${column}' is no attribute column of '${this.tableName}'.`, `There are: ${this.codec.layout.attributes.map(({ name }) => name).join(", ")}.`);
+    if (field === undefined)
+      throw this.codec.context.error(
+        "OTSParameterInvalid",
+        `'${column}' is no attribute column of '${this.tableName}'.`,
+        `There are: ${this.codec.layout.attributes.map(({ name }) => name).join(", ")}.`,
+      );
     return field;
   }
 
@@ -102,7 +120,14 @@ class RowOperations {
     const { auto } = this.codec.layout;
     const isGiven = auto !== undefined && primaryKey[auto] === AUTO_INCREMENT;
     // A key that the store gives is new, and takes no condition.
-    const call = this.store.putRow({ tableName: this.tableName, primaryKey, attributes, condition: isGiven ? undefined : condition, returnContent: isGiven ? "PRIMARY_KEY" : undefined, signal: options?.signal });
+    const call = this.store.putRow({
+      tableName: this.tableName,
+      primaryKey,
+      attributes,
+      condition: isGiven ? undefined : condition,
+      returnContent: isGiven ? "PRIMARY_KEY" : undefined,
+      signal: options?.signal,
+    });
     if (isGiven) return call.then(({ row: stored }) => this.codec.keyOf(stored!.primaryKey));
     const key = this.codec.keyOfNew(row);
     return call.then(() => key);
@@ -254,16 +279,37 @@ export class SchemaTable extends RowOperations {
     }
     const [newest, before] = await this.cells(key, field, 2, options);
     if (newest === undefined || (before === undefined && field.column.presence === "required")) return undefined;
-    await this.db.updateRow({ tableName: this.tableName, primaryKey: this.codec.key(key), deleteVersions: { [column]: [newest.version] }, condition: THERE, signal: options?.signal });
+    await this.db.updateRow({
+      tableName: this.tableName,
+      primaryKey: this.codec.key(key),
+      deleteVersions: { [column]: [newest.version] },
+      condition: THERE,
+      signal: options?.signal,
+    });
     return before === undefined ? undefined : this.codec.decode(field, before.value);
   }
 
-  async *changes({ after, once, signal }: { readonly after?: string | undefined; readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<unknown, void, undefined> {
+  async *changes({
+    after,
+    once,
+    signal,
+  }: {
+    readonly after?: string | undefined;
+    readonly once?: boolean | undefined;
+    readonly signal?: AbortSignal | undefined;
+  } = {}): AsyncGenerator<unknown, void, undefined> {
     for await (const change of this.db.changes({ tableName: this.tableName, from: after, once, signal })) yield this.changed(change);
   }
 
   async transaction<T>(partition: unknown, work: (rows: RowOperations) => Promise<T>, options?: CallOptions): Promise<T> {
-    const { codec: { layout: { key: [first] }, context } } = this;
+    const {
+      codec: {
+        layout: {
+          key: [first],
+        },
+        context,
+      },
+    } = this;
     if (typeof work !== "function") throw context.wrong("work", kindOf(work), "a function that takes the rows of the partition");
     const partitionKey = { [first.name]: this.codec.encode(first, partition) as string };
     for (let tries = 1; ; tries++) {
@@ -283,7 +329,7 @@ export class SchemaTable extends RowOperations {
         const row = map === undefined ? record : map(record);
         // A row of an export has the values that are stored.
         if (map === undefined && typeof record.primaryKey === "object" && !this.codec.layout.byName.has("primaryKey")) return record;
-        return row === undefined ? undefined : this.codec.put(row) as NewRow;
+        return row === undefined ? undefined : (this.codec.put(row) as NewRow);
       },
     } as ImportOptions);
   }
@@ -305,15 +351,27 @@ export class SchemaTable extends RowOperations {
     return result;
   }
 
-  private async cells(key: unknown, { name }: Field, maxVersions: number, options?: CallOptions): Promise<readonly { readonly value: never; readonly version: number }[]> {
+  private async cells(
+    key: unknown,
+    { name }: Field,
+    maxVersions: number,
+    options?: CallOptions,
+  ): Promise<readonly { readonly value: never; readonly version: number }[]> {
     if (this.history !== undefined) return this.history.cells(this.codec.key(key), name, maxVersions, options?.signal) as Promise<never>;
-    const { row } = await this.db.getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), columnsToGet: [name], maxVersions, signal: options?.signal });
+    const { row } = await this.db.getRow({
+      tableName: this.tableName,
+      primaryKey: this.codec.key(key),
+      columnsToGet: [name],
+      maxVersions,
+      signal: options?.signal,
+    });
     return (row?.columns[name] ?? []) as readonly { readonly value: never; readonly version: number }[];
   }
 
   private versioned(column: string): Field {
     const field = this.attribute(column);
-    if (field.column.keeps < 2) throw this.codec.context.error("OTSParameterInvalid", `The column '${column}' of '${this.tableName}' keeps one version.`, "Declare it with versions(n).");
+    if (field.column.keeps < 2)
+      throw this.codec.context.error("OTSParameterInvalid", `The column '${column}' of '${this.tableName}' keeps one version.`, "Declare it with versions(n).");
     return field;
   }
 

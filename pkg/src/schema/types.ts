@@ -13,7 +13,9 @@ import type { OpenOptions } from "../types/rows.js";
 export type Columns = Readonly<Record<string, AnyColumn>>;
 
 /** The names of columns that a key may have. */
-type KeyNames<C extends Columns> = { [N in keyof C & string]: C[N]["stored"] extends KeyType ? (C[N]["presence"] extends "required" | "auto" ? N : never) : never }[keyof C & string];
+type KeyNames<C extends Columns> = {
+  [N in keyof C & string]: C[N]["stored"] extends KeyType ? (C[N]["presence"] extends "required" | "auto" ? N : never) : never;
+}[keyof C & string];
 
 /** The names of columns that the key of an index may have. */
 type IndexNames<C extends Columns> = { [N in keyof C & string]: C[N]["stored"] extends KeyType ? N : never }[keyof C & string];
@@ -41,7 +43,11 @@ export interface TableSpec<C extends Columns = Columns> {
 /** What a table's parts must be, by its own columns. */
 export type Checked<S extends TableSpec> = {
   readonly key: KeyNames<S["columns"]> | readonly KeyNames<S["columns"]>[];
-  readonly indexes?: { readonly [I in keyof S["indexes"]]: readonly IndexNames<S["columns"]>[] | { readonly key: readonly IndexNames<S["columns"]>[]; readonly columns?: readonly (keyof S["columns"] & string)[] } };
+  readonly indexes?: {
+    readonly [I in keyof S["indexes"]]:
+      | readonly IndexNames<S["columns"]>[]
+      | { readonly key: readonly IndexNames<S["columns"]>[]; readonly columns?: readonly (keyof S["columns"] & string)[] };
+  };
 };
 
 /** Tables, by their names. */
@@ -55,12 +61,18 @@ type NamesWith<C extends Columns, P extends Presence> = { [N in keyof C & string
 export type KeyOrder<S extends TableSpec> = S["key"] extends readonly string[] ? S["key"] : S["key"] extends string ? readonly [S["key"]] : never;
 
 /** A row as it is read. */
-export type RowOf<S extends TableSpec> = Show<{ [N in Exclude<keyof S["columns"] & string, NamesWith<S["columns"], "optional">>]: ValueOf<S["columns"][N]> }
-  & { [N in NamesWith<S["columns"], "optional">]?: ValueOf<S["columns"][N]> | undefined }>;
+export type RowOf<S extends TableSpec> = Show<
+  { [N in Exclude<keyof S["columns"] & string, NamesWith<S["columns"], "optional">>]: ValueOf<S["columns"][N]> } & {
+    [N in NamesWith<S["columns"], "optional">]?: ValueOf<S["columns"][N]> | undefined;
+  }
+>;
 
 /** A row as it is written: the store gives what is `auto`, and a default stands for what is missing. */
-export type NewRowOf<S extends TableSpec> = Show<{ [N in NamesWith<S["columns"], "required">]: ValueOf<S["columns"][N]> }
-  & { [N in NamesWith<S["columns"], "optional" | "default" | "auto">]?: ValueOf<S["columns"][N]> | undefined }>;
+export type NewRowOf<S extends TableSpec> = Show<
+  { [N in NamesWith<S["columns"], "required">]: ValueOf<S["columns"][N]> } & {
+    [N in NamesWith<S["columns"], "optional" | "default" | "auto">]?: ValueOf<S["columns"][N]> | undefined;
+  }
+>;
 
 /** A key, as an object. */
 export type KeyObject<S extends TableSpec> = Show<{ [N in KeyOrder<S>[number]]: ValueOf<S["columns"][N]> }>;
@@ -69,14 +81,19 @@ export type KeyObject<S extends TableSpec> = Show<{ [N in KeyOrder<S>[number]]: 
 export type KeyOf<S extends TableSpec> = KeyObject<S> | (KeyOrder<S> extends readonly [infer N extends string] ? ValueOf<S["columns"][N]> : never);
 
 /** Changes of a row: what is not named, or `undefined`, stays; `null` removes an optional column. */
-export type PatchOf<S extends TableSpec> = Show<{ [N in Exclude<keyof S["columns"] & string, KeyOrder<S>[number] | NamesWith<S["columns"], "optional" | "default">>]?: ValueOf<S["columns"][N]> | undefined }
-  & { [N in Exclude<NamesWith<S["columns"], "optional" | "default">, KeyOrder<S>[number]>]?: ValueOf<S["columns"][N]> | null | undefined }>;
+export type PatchOf<S extends TableSpec> = Show<
+  {
+    [N in Exclude<keyof S["columns"] & string, KeyOrder<S>[number] | NamesWith<S["columns"], "optional" | "default">>]?: ValueOf<S["columns"][N]> | undefined;
+  } & { [N in Exclude<NamesWith<S["columns"], "optional" | "default">, KeyOrder<S>[number]>]?: ValueOf<S["columns"][N]> | null | undefined }
+>;
 
 /** The names of attribute columns. */
 export type AttributeOf<S extends TableSpec> = Exclude<keyof S["columns"] & string, KeyOrder<S>[number]>;
 
 /** The names of columns that count. */
-export type CounterOf<S extends TableSpec> = { [N in AttributeOf<S>]: S["columns"][N]["stored"] extends "INTEGER" ? (ValueOf<S["columns"][N]> extends number | bigint ? N : never) : never }[AttributeOf<S>];
+export type CounterOf<S extends TableSpec> = {
+  [N in AttributeOf<S>]: S["columns"][N]["stored"] extends "INTEGER" ? (ValueOf<S["columns"][N]> extends number | bigint ? N : never) : never;
+}[AttributeOf<S>];
 
 /** The columns of an index's key, in their order: without those of the table's key behind them. */
 type IndexKey<I> = I extends readonly string[] ? I : I extends { readonly key: infer K extends readonly string[] } ? K : never;
@@ -95,14 +112,17 @@ export interface Stretch<T> {
 }
 
 /** The leading columns of a key: values, and at the last one perhaps a stretch. */
-export type PartOf<S extends TableSpec, Order extends readonly string[]> = { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> | undefined }
+export type PartOf<S extends TableSpec, Order extends readonly string[]> =
+  | { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> | undefined }
   | (Order extends readonly [infer N extends string, ...string[]] ? Stretch<ValueOf<S["columns"][N]>> : never);
 
 /** The columns of a table, for a filter. A row without the column does not pass, unless the options say so. */
 export type FilterColumns<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]: Comparisons<ValueOf<S["columns"][N]>> };
 
 /** What `where` takes: values that must be equal, or a filter made of the columns. */
-export type Where<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]?: ValueOf<S["columns"][N]> | undefined } | ((columns: FilterColumns<S>) => Filter | FilterBuilder);
+export type Where<S extends TableSpec> =
+  | { readonly [N in keyof S["columns"] & string]?: ValueOf<S["columns"][N]> | undefined }
+  | ((columns: FilterColumns<S>) => Filter | FilterBuilder);
 
 /** The rows of a query at one time. */
 export interface QueryRows<R> {
@@ -216,7 +236,8 @@ export interface Operations<S extends TableSpec> {
 }
 
 /** How an import makes rows of records. */
-export interface ImportOf<S extends TableSpec> extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "onError" | "onProgress" | "signal"> {
+export interface ImportOf<S extends TableSpec>
+  extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "onError" | "onProgress" | "signal"> {
   /**
    * Makes a row of a record of the file, whose values are texts (CSV) or what JSON has; `undefined` leaves it out. Without it, a record
    * must have the columns of the table.
@@ -231,7 +252,9 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
   /** A row's type: `typeof schema.note.Row`. There is no value. */
   readonly Row: RowOf<S>;
   /** The indexes: rows in the order of other columns. */
-  readonly by: { readonly [I in keyof S["indexes"] & string]: Query<S, IndexRowOf<S, S["indexes"][I]>, readonly [...IndexKey<S["indexes"][I]>, ...KeyOrder<S>]> };
+  readonly by: {
+    readonly [I in keyof S["indexes"] & string]: Query<S, IndexRowOf<S, S["indexes"][I]>, readonly [...IndexKey<S["indexes"][I]>, ...KeyOrder<S>]>;
+  };
   /** Writes many rows, as fast as the store takes them; resolves when all are stored. Each row for itself. */
   putMany(rows: Iterable<NewRowOf<S>> | AsyncIterable<NewRowOf<S>>, options?: CallOptions): Promise<number>;
   /** Deletes all rows, or those of a range, in batches: `deleteAll()`. Gives their number. */
@@ -243,7 +266,11 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
   /** Takes the newest value of a column back. Gives the one before, which is the value now; `undefined` if there is none. */
   undo<N extends AttributeOf<S>>(key: KeyOf<S>, column: N, options?: CallOptions): Promise<ValueOf<S["columns"][N]> | undefined>;
   /** What has changed, in order, and then what will. Needs `changesFor`. */
-  changes(options?: { readonly after?: string | undefined; readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined }): AsyncIterableIterator<ChangeOf<S>>;
+  changes(options?: {
+    readonly after?: string | undefined;
+    readonly once?: boolean | undefined;
+    readonly signal?: AbortSignal | undefined;
+  }): AsyncIterableIterator<ChangeOf<S>>;
   /**
    * Runs `work` with the rows of one partition: those whose key begins with `partition`. Its writes are stored together, at its end, or not
    * at all, if it throws. Where another one holds the partition, it waits and tries again: `work` may run more than once.
@@ -259,7 +286,9 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
 }
 
 /** A schema; `define` makes it. Each member tells a table's types: `typeof schema.note.Row`. */
-export type Schema<S extends Specs = Specs> = { readonly [T in keyof S]: { readonly Row: RowOf<S[T]>; readonly NewRow: NewRowOf<S[T]>; readonly Key: KeyObject<S[T]>; readonly spec: S[T] } };
+export type Schema<S extends Specs = Specs> = {
+  readonly [T in keyof S]: { readonly Row: RowOf<S[T]>; readonly NewRow: NewRowOf<S[T]>; readonly Key: KeyObject<S[T]>; readonly spec: S[T] };
+};
 
 /** What a database with a schema has beside its tables. */
 export interface SchemaDatabase {

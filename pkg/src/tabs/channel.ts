@@ -36,15 +36,16 @@ export interface Ping extends Versioned {
 }
 
 /** A message of the leader, or of the next one. */
-export type FromLeader = Versioned & (
-  | { readonly kind: "lead"; readonly leader: number }
-  /** A follower takes the lock from a leader that it finds frozen. */
-  | { readonly kind: "takeOver"; readonly leader: number }
-  /** The answer to a ping. `progress` changes when the leader's storage does something. */
-  | { readonly kind: "pong"; readonly leader: number; readonly client: number; readonly progress: number }
-  /** `hub` tells whether the shared worker knows the leader. Before it is `ready`, it is still opening the engine. */
-  | { readonly kind: "heard"; readonly leader: number; readonly client: number; readonly ready: boolean; readonly hub: boolean }
-);
+export type FromLeader = Versioned &
+  (
+    | { readonly kind: "lead"; readonly leader: number }
+    /** A follower takes the lock from a leader that it finds frozen. */
+    | { readonly kind: "takeOver"; readonly leader: number }
+    /** The answer to a ping. `progress` changes when the leader's storage does something. */
+    | { readonly kind: "pong"; readonly leader: number; readonly client: number; readonly progress: number }
+    /** `hub` tells whether the shared worker knows the leader. Before it is `ready`, it is still opening the engine. */
+    | { readonly kind: "heard"; readonly leader: number; readonly client: number; readonly ready: boolean; readonly hub: boolean }
+  );
 
 /** A message to the shared worker: the leader's introduction, or a follower's port for the leader. */
 export type ToHub = { readonly lead: string; readonly leader: number } | Introduction;

@@ -42,7 +42,10 @@ export class Follower extends CallQueue {
   private doubt: number | undefined;
   private readonly kept: KeptRows;
 
-  constructor(private readonly tab: Following, readonly client: Client) {
+  constructor(
+    private readonly tab: Following,
+    readonly client: Client,
+  ) {
     super();
     // Nobody else sets it.
     this.kept = (client.kept ??= new KeptRows(() => client.role === "follower")) as KeptRows;
@@ -92,7 +95,7 @@ export class Follower extends CallQueue {
   /** Waits for a session on a port. */
   private expect(port: PortLike): void {
     const { tab, client } = this;
-    const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
+    const session = (this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
       if (message.kind === "bye") {
         this.lost();
       } else if (message.kind === "pong") {
@@ -103,8 +106,11 @@ export class Follower extends CallQueue {
       } else {
         client.troubles.add(message.error === null ? null : toError(message.error));
       }
-    });
-    session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => this.refused(session, error));
+    }));
+    session.opened().then(
+      (welcome) => this.welcome(session, welcome as Welcome),
+      (error: unknown) => this.refused(session, error),
+    );
   }
 
   /** The leader gives no session. If it ends, that says nothing of the next one. */
@@ -164,10 +170,13 @@ export class Follower extends CallQueue {
 
   /** From now on a leader may have done it. */
   private number(one: AdminCall): void {
-    const { client, kept: { changes } } = this;
+    const {
+      client,
+      kept: { changes },
+    } = this;
     if (one.request !== undefined || !CHANGES.test(one.op)) return;
     const { resolve, reject } = one;
-    const request = one.request = client.nextId();
+    const request = (one.request = client.nextId());
     changes.add(request);
     one.resolve = (value) => {
       changes.delete(request);
@@ -255,7 +264,11 @@ export class Follower extends CallQueue {
     this.session = this.next = undefined;
     this.giveUp();
     // The leader may be making this session. It would keep it as long as this tab lives.
-    if (next !== undefined) void within(next.opened().then(() => next.close()), PATIENCE).then(() => next.fail(closed));
+    if (next !== undefined)
+      void within(
+        next.opened().then(() => next.close()),
+        PATIENCE,
+      ).then(() => next.fail(closed));
     await super.close();
     for (const one of this.asked) one.reject(closed);
     this.asked.clear();
@@ -304,13 +317,18 @@ export class Following {
   hub: PortLike | undefined;
 
   /** `life` is the number of the lock that tells the leader of this tab's end. */
-  constructor(readonly instance: string, readonly life: number, private readonly connect: Connect, private readonly owner: Tab) {
+  constructor(
+    readonly instance: string,
+    readonly life: number,
+    private readonly connect: Connect,
+    private readonly owner: Tab,
+  ) {
     this.name = lockName(instance);
   }
 
   /** Begins to seek the leader. */
   async begin(): Promise<void> {
-    const channel = this.channel = new BroadcastChannel(this.name);
+    const channel = (this.channel = new BroadcastChannel(this.name));
     channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
@@ -429,7 +447,12 @@ export class Following {
   private hear(message: FromLeader): void {
     clearTimeout(this.silence);
     if (message.tabstore !== PROTOCOL) {
-      this.refuseAll(local("Busy", `The instance '${nameAt(this.instance)}' is open in a tab with another version of TabStore (protocol ${message.tabstore}, here ${PROTOCOL}). Reload that tab, or this one.`));
+      this.refuseAll(
+        local(
+          "Busy",
+          `The instance '${nameAt(this.instance)}' is open in a tab with another version of TabStore (protocol ${message.tabstore}, here ${PROTOCOL}). Reload that tab, or this one.`,
+        ),
+      );
       return;
     }
     const { leader } = message;

@@ -17,10 +17,7 @@ const STALLED = 300;
 /** What to do after a tick. */
 export type Verdict =
   /** Nothing is unanswered: no more ticks. */
-  | "rest"
-  | "wait"
-  | "ping"
-  | "frozen";
+  "rest" | "wait" | "ping" | "frozen";
 
 /** See the top of the file. */
 export class Watch {

@@ -48,7 +48,11 @@ export class Leader {
   private readonly rival = new Promise<void>((resolve) => (this.noteRival = resolve));
 
   /** It has the lock; the engine may still be opening. `progress` changes when its storage does something. */
-  constructor(private readonly self: Pick<EngineOptions, "place" | "client">, private readonly connect: Connect, private readonly progress: () => number) {
+  constructor(
+    private readonly self: Pick<EngineOptions, "place" | "client">,
+    private readonly connect: Connect,
+    private readonly progress: () => number,
+  ) {
     this.name = lockName(self.place);
     this.timer = setTimeout(() => this.whenKnown(() => this.listen()), LONG);
   }
@@ -61,7 +65,10 @@ export class Leader {
   private whenKnown(run: () => void, look = false): void {
     if (this.engine !== undefined) this.engine.whenKnown(run, look);
     // The engine is being opened, or closed. The browser tells of a theft before it answers this.
-    else void holderOf(this.self.place).catch(() => {}).then(run);
+    else
+      void holderOf(this.self.place)
+        .catch(() => {})
+        .then(run);
   }
 
   private listen(): void {
@@ -121,14 +128,17 @@ export class Leader {
 
   /** Introduces itself to the shared worker, before the first follower that asks by way of it is answered. */
   private async meet(): Promise<boolean> {
-    this.hub ??= this.connect().then((port) => {
-      if (port === undefined) return false;
-      port.onmessage = ({ data }: MessageEvent<ToHub>) => {
-        if ("port" in data) this.seat(data.seek, data.port);
-      };
-      port.postMessage({ lead: this.name, leader: this.self.client } satisfies ToHub);
-      return true;
-    }, () => false);
+    this.hub ??= this.connect().then(
+      (port) => {
+        if (port === undefined) return false;
+        port.onmessage = ({ data }: MessageEvent<ToHub>) => {
+          if ("port" in data) this.seat(data.seek, data.port);
+        };
+        port.postMessage({ lead: this.name, leader: this.self.client } satisfies ToHub);
+        return true;
+      },
+      () => false,
+    );
     return (await within(this.hub, HUB_PATIENCE)) && this.hub;
   }
 
@@ -217,10 +227,12 @@ export class Leader {
   async close(): Promise<void> {
     this.engine = undefined;
     clearTimeout(this.timer);
-    await Promise.all([...this.seats].map(async ([client, seat]) => {
-      await seat.served.end().catch(() => {});
-      // One that has left meanwhile has no port any more. A closed channel throws, and the engine would never be closed.
-      if (this.seats.get(client) === seat) seat.port.postMessage({ kind: "bye" } satisfies ToFollower);
-    }));
+    await Promise.all(
+      [...this.seats].map(async ([client, seat]) => {
+        await seat.served.end().catch(() => {});
+        // One that has left meanwhile has no port any more. A closed channel throws, and the engine would never be closed.
+        if (this.seats.get(client) === seat) seat.port.postMessage({ kind: "bye" } satisfies ToFollower);
+      }),
+    );
   }
 }

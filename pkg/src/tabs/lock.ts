@@ -100,15 +100,18 @@ export async function takeTurn(instance: string, takeOver: () => Promise<void>):
   let begun: Promise<void> | undefined;
   const begin = (): Promise<void> => (begun ??= takeOver());
   // It gets its turn, or the wait has ended.
-  await locksOf()?.request(`tabstore/takeover/${instance.toLowerCase()}`, { signal: patience.signal }, begin).catch(() => {});
+  await locksOf()
+    ?.request(`tabstore/takeover/${instance.toLowerCase()}`, { signal: patience.signal }, begin)
+    .catch(() => {});
   clearTimeout(timer);
   await begin();
 }
 
 /** The end of an engine whose instance another tab has taken, and does not share. */
-export const taken = (instance: string): TabStoreError => local("LeaderChanged", `Another tab or worker has taken the instance '${instance}' over. Open it again to use it here.`, {
-  hint: canFollow() ? undefined : "Tabs share an instance only in a secure context, which has Web Locks: serve the page by https, or from localhost.",
-});
+export const taken = (instance: string): TabStoreError =>
+  local("LeaderChanged", `Another tab or worker has taken the instance '${instance}' over. Open it again to use it here.`, {
+    hint: canFollow() ? undefined : "Tabs share an instance only in a secure context, which has Web Locks: serve the page by https, or from localhost.",
+  });
 
 /** The refusal of an instance that another tab has. */
 export function busy(place: string): TabStoreError {
@@ -140,7 +143,14 @@ export async function lockInstance(instance: string, onLost?: () => void, option
       return lock === null ? undefined : held;
     });
     // If the browser forbids storage, as in a sandboxed frame, it forbids locks too.
-    ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error, hint: "A sandboxed frame needs 'allow-same-origin'. Without it, worker: false and storage: \"memory\" work." })));
+    ended.catch((error: unknown) =>
+      reject(
+        local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, {
+          cause: error,
+          hint: "A sandboxed frame needs 'allow-same-origin'. Without it, worker: false and storage: \"memory\" work.",
+        }),
+      ),
+    );
   });
   if (!granted) throw busy(instance);
   // Only a stolen lock ends by itself.
@@ -187,7 +197,7 @@ function lifeName(client: number | ""): string {
 /** The clients whose workers or pages live. */
 export async function living(): Promise<number[]> {
   const { held = [], pending = [] } = (await locksOf()?.query()) ?? {};
-  return [...held, ...pending].flatMap(({ name = "" }) => (name.startsWith(lifeName(""))) ? [Number(name.slice(lifeName("").length))] : []);
+  return [...held, ...pending].flatMap(({ name = "" }) => (name.startsWith(lifeName("")) ? [Number(name.slice(lifeName("").length))] : []));
 }
 
 /**
@@ -213,7 +223,9 @@ export function live(client: number, end: Promise<void> = new Promise(() => {}))
 
 /** Tells the page of a worker, which may go on, that the worker leads no more: takes the worker's lock. */
 export function endLife(client: number): void {
-  void locksOf()?.request(lifeName(client), { steal: true }, () => {}).catch(() => {});
+  void locksOf()
+    ?.request(lifeName(client), { steal: true }, () => {})
+    .catch(() => {});
 }
 
 const ends = new Map<number, Promise<void>>();
@@ -223,7 +235,12 @@ export function endOf(client: number): Promise<void> {
   let end = ends.get(client);
   if (end === undefined) {
     end = new Promise((resolve) => {
-      locksOf()?.request(lifeName(client), () => ends.delete(client)).then(() => resolve(), () => {});
+      locksOf()
+        ?.request(lifeName(client), () => ends.delete(client))
+        .then(
+          () => resolve(),
+          () => {},
+        );
     });
     ends.set(client, end);
   }

@@ -9,7 +9,10 @@ const MAX_ID = 2n ** 63n - 1n;
 /** The database, and the settings of its timelines. */
 export class Host extends Beside {
   /** `bigint`: whether every sequence id is a bigint. */
-  constructor(db: Database, readonly bigint: boolean) {
+  constructor(
+    db: Database,
+    readonly bigint: boolean,
+  ) {
     super(db);
   }
 

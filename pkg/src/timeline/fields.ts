@@ -13,7 +13,10 @@ const COLUMN = 16;
 export class FieldCodec {
   private readonly lists: ReadonlySet<string>;
 
-  constructor(private readonly host: Host, lists: readonly string[] | undefined) {
+  constructor(
+    private readonly host: Host,
+    lists: readonly string[] | undefined,
+  ) {
     const names = lists === undefined ? [] : host.array(lists, "lists");
     names.forEach((name, index) => host.text(name, `lists[${index}]`));
     this.lists = new Set(names as string[]);
@@ -24,18 +27,26 @@ export class FieldCodec {
     if (typeof given !== "object" || given === null || Array.isArray(given)) throw this.host.wrong(what, kindOf(given), "an object of fields");
     const fields = given as Readonly<Record<string, unknown>>;
     const { length } = Object.keys(fields);
-    if (length > COLUMNS) throw this.host.error("OTSParameterInvalid", `The number of attribute columns exceeds the limit, limit count: ${COLUMNS}, column count: ${length}.`);
+    if (length > COLUMNS)
+      throw this.host.error("OTSParameterInvalid", `The number of attribute columns exceeds the limit, limit count: ${COLUMNS}, column count: ${length}.`);
     const special = Object.keys(fields).filter((name) => Array.isArray(fields[name]) || this.lists.has(name));
     // The database refuses objects that hide their values, so it gets the caller's own.
     if (special.length === 0) return fields as Attributes;
     const prototype = Object.getPrototypeOf(given) as object | null;
-    if (prototype !== null && prototype !== Object.prototype) throw this.host.wrong(what, kindOf(given), "a plain object of fields, because some of them are lists");
-    return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, special.includes(name) ? this.list(name, value, what) : value as InputValue]));
+    if (prototype !== null && prototype !== Object.prototype)
+      throw this.host.wrong(what, kindOf(given), "a plain object of fields, because some of them are lists");
+    return Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, special.includes(name) ? this.list(name, value, what) : (value as InputValue)]),
+    );
   }
 
   private list(name: string, value: unknown, what: string): string {
     if (!this.lists.has(name)) {
-      throw this.host.error("OTSParameterInvalid", `The field '${name}' of '${what}' is an array; only fields in 'lists' of the schema may be.`, `Schema: lists: ["${name}"].`);
+      throw this.host.error(
+        "OTSParameterInvalid",
+        `The field '${name}' of '${what}' is an array; only fields in 'lists' of the schema may be.`,
+        `Schema: lists: ["${name}"].`,
+      );
     }
     if (!Array.isArray(value)) throw this.host.wrong(`${what}.${name}`, kindOf(value), "an array of strings, because 'lists' of the schema has it");
     const texts: readonly unknown[] = [...(value as unknown[])];
@@ -47,10 +58,12 @@ export class FieldCodec {
   /** The fields of a row, without its key. */
   decode(row: Row): Record<string, unknown> {
     // It keeps a column called `__proto__`.
-    return Object.fromEntries(row.columnNames.map((name) => {
-      const value = row.get(name);
-      return [name, this.lists.has(name) && typeof value === "string" ? listOf(value) : value];
-    }));
+    return Object.fromEntries(
+      row.columnNames.map((name) => {
+        const value = row.get(name);
+        return [name, this.lists.has(name) && typeof value === "string" ? listOf(value) : value];
+      }),
+    );
   }
 }
 

@@ -12,7 +12,12 @@ const COLUMN = ["name", "type"];
 export class IdentifierCodec {
   readonly columns: readonly IdentifierColumn[];
 
-  constructor(private readonly host: Host, private readonly tableName: string, given: unknown, most: number) {
+  constructor(
+    private readonly host: Host,
+    private readonly tableName: string,
+    given: unknown,
+    most: number,
+  ) {
     const columns = host.array(given, "identifier") as IdentifierColumn[];
     if (columns.length < 1 || columns.length > most) {
       throw host.error("OTSParameterInvalid", `The identifier of '${tableName}' has ${columns.length} columns; it must have 1 to ${most}.`);
@@ -36,14 +41,23 @@ export class IdentifierCodec {
     if (extra !== undefined) {
       throw this.host.error("OTSParameterInvalid", `Unknown column '${extra}' in '${path}'. The identifier of '${this.tableName}' has ${this.expected()}.`);
     }
-    return Object.freeze(Object.fromEntries(this.columns.map(({ name, type }) => {
-      const value = values[name];
-      if (!this.host.isKey(value, type)) throw this.host.wrong(`${path}.${name}`, kindOf(value), type === "INTEGER" ? "an integer" : type === "STRING" ? "a string" : "a Uint8Array");
-      const length = typeof value === "string" && 3 * value.length > KEY_BYTES ? new TextEncoder().encode(value).length : (value as Uint8Array).length;
-      // One key that is too long would cost all rows of its batch.
-      if (length > KEY_BYTES) throw this.host.error("OTSParameterInvalid", `The length of primary key column: '${name}' exceeds the MaxLength:${KEY_BYTES} with CurrentLength:${length}.`);
-      return [name, typeof value === "object" ? new Uint8Array(value as Uint8Array) : value as KeyValue];
-    })));
+    return Object.freeze(
+      Object.fromEntries(
+        this.columns.map(({ name, type }) => {
+          const value = values[name];
+          if (!this.host.isKey(value, type))
+            throw this.host.wrong(`${path}.${name}`, kindOf(value), type === "INTEGER" ? "an integer" : type === "STRING" ? "a string" : "a Uint8Array");
+          const length = typeof value === "string" && 3 * value.length > KEY_BYTES ? new TextEncoder().encode(value).length : (value as Uint8Array).length;
+          // One key that is too long would cost all rows of its batch.
+          if (length > KEY_BYTES)
+            throw this.host.error(
+              "OTSParameterInvalid",
+              `The length of primary key column: '${name}' exceeds the MaxLength:${KEY_BYTES} with CurrentLength:${length}.`,
+            );
+          return [name, typeof value === "object" ? new Uint8Array(value as Uint8Array) : (value as KeyValue)];
+        }),
+      ),
+    );
   }
 
   /** The identifier in the key of a row. */
@@ -66,13 +80,18 @@ export async function prepare(host: Host, request: CreateTableRequest, { signal 
     if (!host.isFailure(error, "OTSObjectAlreadyExist")) throw error;
   }
   const there = await host.db.describeTable({ tableName, signal });
-  const other = (what: string, hint: string): Error => host.error("OTSObjectAlreadyExist", `The table '${tableName}' is there already, with another ${what} than that of the schema.`, hint);
+  const other = (what: string, hint: string): Error =>
+    host.error("OTSObjectAlreadyExist", `The table '${tableName}' is there already, with another ${what} than that of the schema.`, hint);
   if (there.indexOf !== null) throw other("use", `The table '${tableName}' is an index of '${there.indexOf}'.`);
-  if (spelt(there.primaryKey) !== spelt(primaryKey)) throw other("primary key", `Table '${tableName}': expected ${spelt(primaryKey)}, found ${spelt(there.primaryKey)}.`);
+  if (spelt(there.primaryKey) !== spelt(primaryKey))
+    throw other("primary key", `Table '${tableName}': expected ${spelt(primaryKey)}, found ${spelt(there.primaryKey)}.`);
   // A table of an earlier version takes chosen ids anyway.
   if (primaryKey.at(-1)?.allowChosen && !there.primaryKey.at(-1)?.allowChosen) throw other("primary key", `Table '${tableName}' was made without allowChosen.`);
   if (timeToLive !== undefined && timeToLive !== there.timeToLive) {
-    throw other("time to live", `Table '${tableName}': expected ${timeToLive}, found ${there.timeToLive}. Change it by updateTable({ tableName: "${tableName}", timeToLive: ${timeToLive} }).`);
+    throw other(
+      "time to live",
+      `Table '${tableName}': expected ${timeToLive}, found ${there.timeToLive}. Change it by updateTable({ tableName: "${tableName}", timeToLive: ${timeToLive} }).`,
+    );
   }
   return there;
 }

@@ -9,7 +9,15 @@ import { FieldCodec } from "./fields.js";
 import { drop, IdentifierCodec, prepare } from "./keys.js";
 import { CONDITION, SIGNAL } from "./queue.js";
 import type {
-  ConditionOptions, FieldRange, NewMessage, SearchOptions, TimelineIdentifier, TimelineMeta, TimelineMetaIndex, TimelineMetaSchema, TimelineMetaStore,
+  ConditionOptions,
+  FieldRange,
+  NewMessage,
+  SearchOptions,
+  TimelineIdentifier,
+  TimelineMeta,
+  TimelineMetaIndex,
+  TimelineMetaSchema,
+  TimelineMetaStore,
 } from "./types.js";
 
 const SCHEMA = ["tableName", "identifier", "definedColumns", "indexes", "lists"];
@@ -41,14 +49,17 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
   private readonly indexes: readonly TimelineMetaIndex[];
   private readonly names: readonly string[];
 
-  constructor(private readonly host: Host, schema: TimelineMetaSchema) {
+  constructor(
+    private readonly host: Host,
+    schema: TimelineMetaSchema,
+  ) {
     const { tableName, identifier, definedColumns, indexes, lists } = host.options(schema ?? null, SCHEMA, "schema");
     host.text(tableName, "tableName");
     this.tableName = tableName;
     this.identifiers = new IdentifierCodec(host, tableName, identifier, 4);
     this.names = this.identifiers.columns.map(({ name }) => name);
     this.fields = new FieldCodec(host, lists);
-    this.definedColumns = definedColumns === undefined ? [] : host.array(definedColumns, "definedColumns") as DefinedColumn[];
+    this.definedColumns = definedColumns === undefined ? [] : (host.array(definedColumns, "definedColumns") as DefinedColumn[]);
     this.indexes = (indexes === undefined ? [] : host.array(indexes, "indexes")).map((index, at) => {
       const { indexName, primaryKey } = host.options((index ?? null) as TimelineMetaIndex, INDEX, `indexes[${at}]`);
       host.text(indexName, `indexes[${at}].indexName`);
@@ -66,20 +77,37 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
     for (const { indexName, primaryKey } of indexes) {
       const index = there.indexes.find((one) => one.indexName === indexName);
       if (index !== undefined && index.primaryKey.join() !== primaryKey.join()) {
-        throw host.error("OTSObjectAlreadyExist", `The index '${indexName}' of '${tableName}' is there already, with other columns than those of the schema.`, `Index '${indexName}': expected ${primaryKey.join(", ")}, found ${index.primaryKey.join(", ")}.`);
+        throw host.error(
+          "OTSObjectAlreadyExist",
+          `The index '${indexName}' of '${tableName}' is there already, with other columns than those of the schema.`,
+          `Index '${indexName}': expected ${primaryKey.join(", ")}, found ${index.primaryKey.join(", ")}.`,
+        );
       }
     }
     for (const { name, type } of definedColumns) {
       const column = there.definedColumns.find((one) => one.name === name);
       if (column !== undefined && column.type !== type) {
-        throw host.error("OTSObjectAlreadyExist", `The column '${name}' of '${tableName}' is defined already, with another type than that of the schema.`, `Column '${name}': expected ${type}, found ${column.type}.`);
+        throw host.error(
+          "OTSObjectAlreadyExist",
+          `The column '${name}' of '${tableName}' is defined already, with another type than that of the schema.`,
+          `Column '${name}': expected ${type}, found ${column.type}.`,
+        );
       }
     }
     const columns = definedColumns.filter(({ name }) => !there.definedColumns.some((one) => one.name === name));
-    if (columns.length > 0) await this.unlessDone(host.db.addDefinedColumn({ tableName, columns, signal }), async () => (await this.describe(signal)).definedColumns.map(({ name }) => name), columns.map(({ name }) => name));
+    if (columns.length > 0)
+      await this.unlessDone(
+        host.db.addDefinedColumn({ tableName, columns, signal }),
+        async () => (await this.describe(signal)).definedColumns.map(({ name }) => name),
+        columns.map(({ name }) => name),
+      );
     for (const index of indexes) {
       if (there.indexes.some(({ indexName }) => indexName === index.indexName)) continue;
-      await this.unlessDone(host.db.createIndex({ tableName, index, signal }), async () => (await this.describe(signal)).indexes.map(({ indexName }) => indexName), [index.indexName]);
+      await this.unlessDone(
+        host.db.createIndex({ tableName, index, signal }),
+        async () => (await this.describe(signal)).indexes.map(({ indexName }) => indexName),
+        [index.indexName],
+      );
     }
     await this.built(signal);
   }
@@ -91,17 +119,29 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
   async read(identifier: TimelineIdentifier, options?: CallOptions): Promise<M | null> {
     const { signal } = this.host.options(options, SIGNAL, "read");
     const { row } = await this.host.db.getRow({ tableName: this.tableName, primaryKey: this.identifiers.take(identifier), signal });
-    return row === null ? null : this.fields.decode(row) as M;
+    return row === null ? null : (this.fields.decode(row) as M);
   }
 
   async insert(identifier: TimelineIdentifier, meta: NewMessage<M>, options?: ConditionOptions): Promise<void> {
     const { condition, signal } = this.host.options(options, CONDITION, "insert");
-    await this.host.db.putRow({ tableName: this.tableName, primaryKey: this.identifiers.take(identifier), attributes: this.fields.encode(meta, "meta"), condition, signal });
+    await this.host.db.putRow({
+      tableName: this.tableName,
+      primaryKey: this.identifiers.take(identifier),
+      attributes: this.fields.encode(meta, "meta"),
+      condition,
+      signal,
+    });
   }
 
   async update(identifier: TimelineIdentifier, fields: Partial<NewMessage<M>>, options?: ConditionOptions): Promise<void> {
     const { condition, signal } = this.host.options(options, CONDITION, "update");
-    await this.host.db.updateRow({ tableName: this.tableName, primaryKey: this.identifiers.take(identifier), put: this.fields.encode(fields, "fields"), condition, signal });
+    await this.host.db.updateRow({
+      tableName: this.tableName,
+      primaryKey: this.identifiers.take(identifier),
+      put: this.fields.encode(fields, "fields"),
+      condition,
+      signal,
+    });
   }
 
   async delete(identifier: TimelineIdentifier, options?: ConditionOptions): Promise<void> {
@@ -118,7 +158,7 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
     const way = this.way(wanted);
     const filter = this.filterOf(wanted);
     for await (const keys of this.found(way, wanted, direction, left, signal)) {
-      const rows = keys.rows ?? await this.whole(keys.keys, filter, signal);
+      const rows = keys.rows ?? (await this.whole(keys.keys, filter, signal));
       for (const row of rows) {
         if (left === 0) return;
         left -= 1;
@@ -129,18 +169,25 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
 
   /** Rows of the table, or keys of rows that an index has, some at a time. */
   private async *found(
-    { tableName, key }: Way, wanted: Wanted, direction: "FORWARD" | "BACKWARD", left: number, signal: AbortSignal | undefined,
+    { tableName, key }: Way,
+    wanted: Wanted,
+    direction: "FORWARD" | "BACKWARD",
+    left: number,
+    signal: AbortSignal | undefined,
   ): AsyncGenerator<{ rows?: readonly Row[]; keys: readonly PrimaryKey[] }, void, undefined> {
     // All of one key: a range from it to it would be empty.
     if (wanted.equal.size === key.length) {
       yield { keys: [this.identifiers.of(Object.fromEntries(wanted.equal))] };
       return;
     }
-    const end = (bound: KeyValue | undefined, rest: typeof INF_MIN | typeof INF_MAX): RangeKey => Object.fromEntries(key.map((name, at) => {
-      const value = wanted.equal.get(name) ?? (at === wanted.equal.size ? bound : undefined);
-      // Behind a bound every key is on one side of it.
-      return [name, value ?? (at > wanted.equal.size && bound !== undefined ? INF_MIN : rest)];
-    }));
+    const end = (bound: KeyValue | undefined, rest: typeof INF_MIN | typeof INF_MAX): RangeKey =>
+      Object.fromEntries(
+        key.map((name, at) => {
+          const value = wanted.equal.get(name) ?? (at === wanted.equal.size ? bound : undefined);
+          // Behind a bound every key is on one side of it.
+          return [name, value ?? (at > wanted.equal.size && bound !== undefined ? INF_MIN : rest)];
+        }),
+      );
     const [low, high] = [end(wanted.range.from, INF_MIN), end(wanted.range.to, INF_MAX)];
     const [start, stop] = direction === "FORWARD" ? [low, high] : [high, low];
     const inTable = tableName === this.tableName;
@@ -170,7 +217,8 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
         equal.set(name, value as KeyValue);
         continue;
       }
-      if (typeof value !== "object" || value === null) throw host.wrong(`where.${name}`, kindOf(value), "a string, an integer, a Uint8Array or a range of them");
+      if (typeof value !== "object" || value === null)
+        throw host.wrong(`where.${name}`, kindOf(value), "a string, an integer, a Uint8Array or a range of them");
       if (ranged !== undefined) throw host.error("OTSParameterInvalid", `The fields '${ranged}' and '${name}' of 'where' are both ranges; only one may be.`);
       ranged = name;
       range = host.options(value as FieldRange, RANGE, `where.${name}`);
@@ -181,13 +229,18 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
   /** The table or the index whose key begins with the searched fields. */
   private way({ equal, ranged }: Wanted): Way {
     const ways: Way[] = [{ tableName: this.tableName, key: this.names }];
-    for (const { indexName, primaryKey } of this.indexes) ways.push({ tableName: indexName, key: [...primaryKey, ...this.names.filter((name) => !primaryKey.includes(name))] });
-    const way = ways.find(({ key }) => key.slice(0, equal.size).every((name) => equal.has(name)) && equal.size <= key.length && (ranged === undefined || key[equal.size] === ranged));
+    for (const { indexName, primaryKey } of this.indexes)
+      ways.push({ tableName: indexName, key: [...primaryKey, ...this.names.filter((name) => !primaryKey.includes(name))] });
+    const way = ways.find(
+      ({ key }) =>
+        key.slice(0, equal.size).every((name) => equal.has(name)) && equal.size <= key.length && (ranged === undefined || key[equal.size] === ranged),
+    );
     if (way !== undefined) return way;
     const fields = [...equal.keys(), ...(ranged === undefined ? [] : [ranged])];
     const has = this.indexes.map(({ indexName, primaryKey }) => `${indexName} (${primaryKey.join(", ")})`).join(", ");
     throw this.host.error(
-      "OTSParameterInvalid", `The meta store '${this.tableName}' has no index that begins with ${fields.map((name) => `'${name}'`).join(", ")}.`,
+      "OTSParameterInvalid",
+      `The meta store '${this.tableName}' has no index that begins with ${fields.map((name) => `'${name}'`).join(", ")}.`,
       `Add to 'indexes' of the schema { indexName, primaryKey: [${fields.map((name) => `"${name}"`).join(", ")}] }, and to 'definedColumns' its fields. There are: ${has === "" ? "none" : has}.`,
     );
   }
@@ -221,6 +274,9 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
 
   /** Waits until all indexes can be read. */
   private built(signal: AbortSignal | undefined): Promise<void> {
-    return untilBuilt(this.indexes.map(({ indexName }) => indexName), () => this.describe(signal));
+    return untilBuilt(
+      this.indexes.map(({ indexName }) => indexName),
+      () => this.describe(signal),
+    );
   }
 }

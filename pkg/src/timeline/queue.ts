@@ -6,8 +6,18 @@ import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../types/values.js";
 import type { Host } from "./check.js";
 import type { FieldCodec } from "./fields.js";
 import type {
-  ConditionOptions, NewEntry, NewMessage, PageOptions, ScanOptions, SequenceId, StoreOptions, StoreResult, TimelineEntry, TimelineIdentifier,
-  TimelinePage, TimelineQueue,
+  ConditionOptions,
+  NewEntry,
+  NewMessage,
+  PageOptions,
+  ScanOptions,
+  SequenceId,
+  StoreOptions,
+  StoreResult,
+  TimelineEntry,
+  TimelineIdentifier,
+  TimelinePage,
+  TimelineQueue,
 } from "./types.js";
 import { type Background, type NewRow, putAll } from "./writes.js";
 
@@ -49,9 +59,19 @@ export function idOf({ host, column }: Shared, key: PrimaryKey): SequenceId {
 }
 
 /** The row of a message. Its id comes from the caller, or from the store. */
-export function rowOf({ host, manual, column, fields }: Shared, identifier: TimelineIdentifier, message: unknown, sequenceId: SequenceId | undefined, path = ""): RowToPut {
+export function rowOf(
+  { host, manual, column, fields }: Shared,
+  identifier: TimelineIdentifier,
+  message: unknown,
+  sequenceId: SequenceId | undefined,
+  path = "",
+): RowToPut {
   if (sequenceId === undefined && manual) {
-    throw host.error("OTSParameterInvalid", "The sequence id of this timeline is not auto generated.", "Give the message a 'sequenceId'; or 'sequenceIdGeneration' of the schema is \"AUTO_INCREMENT\".");
+    throw host.error(
+      "OTSParameterInvalid",
+      "The sequence id of this timeline is not auto generated.",
+      "Give the message a 'sequenceId'; or 'sequenceIdGeneration' of the schema is \"AUTO_INCREMENT\".",
+    );
   }
   return {
     primaryKey: { ...identifier, [column]: sequenceId === undefined ? AUTO_INCREMENT : host.id(sequenceId, `${path}sequenceId`) },
@@ -61,12 +81,21 @@ export function rowOf({ host, manual, column, fields }: Shared, identifier: Time
 
 /** A {@link TimelineQueue}. */
 export class Queue<M> implements TimelineQueue<M> {
-  constructor(private readonly shared: Shared, readonly identifier: TimelineIdentifier) {}
+  constructor(
+    private readonly shared: Shared,
+    readonly identifier: TimelineIdentifier,
+  ) {}
 
   async store(message: NewMessage<M>, options?: StoreOptions): Promise<SequenceId> {
     const { host, tableName } = this.shared;
     const { sequenceId, condition, signal } = host.options(options, ["sequenceId", ...CONDITION], "store");
-    const { row } = await host.db.putRow({ tableName, ...rowOf(this.shared, this.identifier, message, sequenceId), condition, returnContent: "PRIMARY_KEY", signal });
+    const { row } = await host.db.putRow({
+      tableName,
+      ...rowOf(this.shared, this.identifier, message, sequenceId),
+      condition,
+      returnContent: "PRIMARY_KEY",
+      signal,
+    });
     return idOf(this.shared, row!.primaryKey);
   }
 
@@ -135,7 +164,7 @@ export class Queue<M> implements TimelineQueue<M> {
     const most = host.maxCount(maxCount, false);
     const stretch = token === undefined ? this.stretch(direction, bounds) : this.stretchOf(token, options!);
     const entries: TimelineEntry<M>[] = [];
-    for (let next = stretch; next !== undefined;) {
+    for (let next = stretch; next !== undefined; ) {
       const { rows, nextStartPrimaryKey: start } = await host.db.getRange({ tableName, ...next, limit: most - entries.length, filter, signal });
       for (const row of rows) entries.push(this.entry(row));
       if (start === null) break;
@@ -179,13 +208,17 @@ export class Queue<M> implements TimelineQueue<M> {
   /** The range of a scan; `undefined` if no message can be in it. */
   private stretch(direction: Direction, { from, after, to }: Pick<ScanOptions, "from" | "after" | "to">): Stretch | undefined {
     const { host } = this.shared;
-    if (from !== undefined && after !== undefined) throw host.error("OTSParameterInvalid", "The arguments 'from' and 'after' are both given; a scan begins at one of them.");
+    if (from !== undefined && after !== undefined)
+      throw host.error("OTSParameterInvalid", "The arguments 'from' and 'after' are both given; a scan begins at one of them.");
     const forward = direction === "FORWARD";
     const [name, first] = from === undefined ? ["after", after] : ["from", from];
     const begin = first === undefined ? undefined : host.id(first, name);
     const end = to === undefined ? undefined : host.id(to, "to");
     if (begin !== undefined && end !== undefined && !(forward ? begin < end : begin > end)) {
-      throw host.error("OTSParameterInvalid", `The argument '${name}' is ${begin} and 'to' is ${end}; ${forward ? "forward it must be 0 <= " + name + " < to" : "backward it must be 0 <= to < " + name}.`);
+      throw host.error(
+        "OTSParameterInvalid",
+        `The argument '${name}' is ${begin} and 'to' is ${end}; ${forward ? "forward it must be 0 <= " + name + " < to" : "backward it must be 0 <= to < " + name}.`,
+      );
     }
     const start = begin === undefined || from !== undefined ? begin : forward ? begin + 1n : begin - 1n;
     // Nothing lies behind the last id, or between neighbours.
@@ -208,7 +241,8 @@ export class Queue<M> implements TimelineQueue<M> {
     const start = letter === undefined ? undefined : BigInt(next);
     const end = to === undefined ? undefined : BigInt(to);
     const isLess = start !== undefined && (end === undefined || (letter === "F" ? start < end : start > end));
-    if (!isLess || start > 2n ** 63n - 1n || start < -(2n ** 63n)) throw host.wrong("token", typeof token === "string" ? `'${token.slice(0, 60)}'` : kindOf(token), "the token of a page; the last page has none");
+    if (!isLess || start > 2n ** 63n - 1n || start < -(2n ** 63n))
+      throw host.wrong("token", typeof token === "string" ? `'${token.slice(0, 60)}'` : kindOf(token), "the token of a page; the last page has none");
     return this.range(direction, start, end ?? (letter === "F" ? INF_MAX : INF_MIN));
   }
 }

@@ -21,9 +21,19 @@ export class Store<M> implements TimelineStore<M> {
   private readonly timeToLive: number | undefined;
   private readonly allowChosen: boolean;
 
-  constructor(private readonly host: Host, schema: TimelineSchema) {
-    const { tableName, identifier, sequenceIdColumn: column = "sequence_id", sequenceIdGeneration: generation = "AUTO_INCREMENT", allowChosen = false, timeToLive, lists } =
-      host.options(schema ?? null, SCHEMA, "schema");
+  constructor(
+    private readonly host: Host,
+    schema: TimelineSchema,
+  ) {
+    const {
+      tableName,
+      identifier,
+      sequenceIdColumn: column = "sequence_id",
+      sequenceIdGeneration: generation = "AUTO_INCREMENT",
+      allowChosen = false,
+      timeToLive,
+      lists,
+    } = host.options(schema ?? null, SCHEMA, "schema");
     host.text(tableName, "tableName");
     host.text(column, "sequenceIdColumn");
     host.check(generation, ["AUTO_INCREMENT", "MANUAL"], "sequenceIdGeneration");
@@ -31,10 +41,18 @@ export class Store<M> implements TimelineStore<M> {
     this.tableName = tableName;
     // A key has four columns, and the last one is the id.
     this.identifiers = new IdentifierCodec(host, tableName, identifier, 3);
-    if (this.identifiers.columns.some(({ name }) => name === column)) throw host.error("OTSParameterInvalid", `The column '${column}' of '${tableName}' is the sequence id and a part of the identifier.`);
+    if (this.identifiers.columns.some(({ name }) => name === column))
+      throw host.error("OTSParameterInvalid", `The column '${column}' of '${tableName}' is the sequence id and a part of the identifier.`);
     this.timeToLive = timeToLive;
     this.allowChosen = allowChosen;
-    this.shared = { host, tableName, column, manual: generation === "MANUAL", fields: new FieldCodec(host, lists), background: new Background(host, tableName) };
+    this.shared = {
+      host,
+      tableName,
+      column,
+      manual: generation === "MANUAL",
+      fields: new FieldCodec(host, lists),
+      background: new Background(host, tableName),
+    };
   }
 
   async prepareTables(options?: CallOptions): Promise<void> {
@@ -53,11 +71,14 @@ export class Store<M> implements TimelineStore<M> {
   }
 
   async fanOut(
-    identifiers: Iterable<TimelineIdentifier>, message: NewMessage<M>, options?: CallOptions & { readonly sequenceId?: SequenceId | undefined },
+    identifiers: Iterable<TimelineIdentifier>,
+    message: NewMessage<M>,
+    options?: CallOptions & { readonly sequenceId?: SequenceId | undefined },
   ): Promise<FanOutResult[]> {
     const { host, shared } = this;
     const { sequenceId, signal } = host.options(options, ["sequenceId", ...SIGNAL], "fanOut");
-    if (typeof (identifiers as Iterable<TimelineIdentifier> | undefined)?.[Symbol.iterator] !== "function" || typeof identifiers === "string") throw host.wrong("identifiers", typeof identifiers, "an iterable of identifiers");
+    if (typeof (identifiers as Iterable<TimelineIdentifier> | undefined)?.[Symbol.iterator] !== "function" || typeof identifiers === "string")
+      throw host.wrong("identifiers", typeof identifiers, "an iterable of identifiers");
     const receivers = [...identifiers];
     // Once, also for the error of a message that fits nobody.
     const { primaryKey: id, attributes } = rowOf(shared, {}, message, sequenceId);

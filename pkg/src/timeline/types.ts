@@ -4,9 +4,7 @@
  * Ids in brackets, such as [L2], name the statement of the product's specification behind a rule. Sizes are in bytes.
  */
 
-import type {
-  CallOptions, Condition, DefinedColumn, Double, Filter, IndexSpec, KeyType, KeyValue, PrimaryKey, TabStoreError, Value,
-} from "../index.js";
+import type { CallOptions, Condition, DefinedColumn, Double, Filter, IndexSpec, KeyType, KeyValue, PrimaryKey, TabStoreError, Value } from "../index.js";
 
 // ------------------------------------------------------------------------------------------------ messages
 
@@ -348,7 +346,11 @@ export interface TimelineStore<M> {
    * const again = results.flatMap(({ ok, identifier }) => ok ? [] : [identifier]);
    * ```
    */
-  fanOut(identifiers: Iterable<TimelineIdentifier>, message: NewMessage<M>, options?: CallOptions & { readonly sequenceId?: SequenceId | undefined }): Promise<FanOutResult[]>;
+  fanOut(
+    identifiers: Iterable<TimelineIdentifier>,
+    message: NewMessage<M>,
+    options?: CallOptions & { readonly sequenceId?: SequenceId | undefined },
+  ): Promise<FanOutResult[]>;
   /**
    * Resolves when all messages that {@link TimelineQueue.storeAsync} has taken are stored.
    *

@@ -14,7 +14,12 @@ export type NewRow = { readonly primaryKey: InputPrimaryKey; readonly attributes
 
 /** Puts rows in batches, so many at once, and gives a result for each row. One at once keeps their order. */
 export async function putAll(
-  host: Host, tableName: string, rows: readonly NewRow[], atOnce: number, idOf: (key: PrimaryKey) => SequenceId, { signal }: CallOptions,
+  host: Host,
+  tableName: string,
+  rows: readonly NewRow[],
+  atOnce: number,
+  idOf: (key: PrimaryKey) => SequenceId,
+  { signal }: CallOptions,
 ): Promise<StoreResult[]> {
   const { db } = host;
   const results: StoreResult[] = [];
@@ -25,7 +30,10 @@ export async function putAll(
   };
   const send = async (batch: Batch): Promise<void> => {
     try {
-      const answers = await db.batchWriteRow(batch.map(({ put }) => ({ tableName, put })), { signal });
+      const answers = await db.batchWriteRow(
+        batch.map(({ put }) => ({ tableName, put })),
+        { signal },
+      );
       answers.forEach((answer, at) => {
         results[batch[at].index] = answer.ok ? { ok: true, sequenceId: idOf(answer.row!.primaryKey) } : { ok: false, error: answer.error };
       });
@@ -35,10 +43,14 @@ export async function putAll(
         for (const { index } of batch) fail(index, error);
         return;
       }
-      await Promise.all(batch.map(({ put, index }) => db.putRow({ tableName, ...put, signal }).then(
-        ({ row }) => (results[index] = { ok: true, sequenceId: idOf(row!.primaryKey) }),
-        (reason: unknown) => fail(index, reason),
-      )));
+      await Promise.all(
+        batch.map(({ put, index }) =>
+          db.putRow({ tableName, ...put, signal }).then(
+            ({ row }) => (results[index] = { ok: true, sequenceId: idOf(row!.primaryKey) }),
+            (reason: unknown) => fail(index, reason),
+          ),
+        ),
+      );
     }
   };
   const sent: Promise<void>[] = [];
@@ -54,7 +66,7 @@ export async function putAll(
 type Batch = { readonly put: PutRow; readonly index: number }[];
 
 /** The rows in batches of the limits. */
-function *batches(host: Host, rows: readonly NewRow[], fail: (index: number, error: unknown) => void): Generator<Batch, void, undefined> {
+function* batches(host: Host, rows: readonly NewRow[], fail: (index: number, error: unknown) => void): Generator<Batch, void, undefined> {
   let batch: Batch = [];
   let bytes = 0;
   for (const [index, row] of rows.entries()) {
@@ -81,7 +93,10 @@ export class Background {
   private readonly ending = new Set<Promise<unknown>>();
   private closed = false;
 
-  constructor(private readonly host: Host, private readonly tableName: string) {}
+  constructor(
+    private readonly host: Host,
+    private readonly tableName: string,
+  ) {}
 
   put(row: Exclude<NewRow, TabStoreError>): undefined | Promise<void> {
     if (this.closed) throw this.host.error("Closed", `The timeline store '${this.tableName}' is closed.`);

@@ -11,24 +11,58 @@ import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, Impor
 import type { LiveCount, LiveQuery, WatchRequest } from "./live.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./writer.js";
-import type {
-  AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
-} from "./management.js";
+import type { AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest } from "./management.js";
 import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import type { DamagedText, MissingRows, StorageInfo, VerifyOptions } from "./storage.js";
 import type {
-  Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
+  Change,
+  ChangesRequest,
+  DescribeStreamRequest,
+  DescribeStreamResult,
+  GetShardIteratorRequest,
+  GetStreamRecordRequest,
+  GetStreamRecordResult,
+  ListStreamRequest,
   StreamDescription,
 } from "./streams.js";
 import type {
-  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
-  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+  AddDefinedColumnRequest,
+  ComputeSplitPointsBySizeRequest,
+  ComputeSplitPointsBySizeResult,
+  ComputeStorageResult,
+  CreateIndexRequest,
+  CreateTableRequest,
+  DeleteDefinedColumnRequest,
+  DropIndexRequest,
+  TableDescription,
+  UpdateTableRequest,
 } from "./tables.js";
 import type {
-  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  CountRowsRequest, CountRowsResult, DeleteRangeRequest, DeleteRangeResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest,
-  Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WasmModules, WriteResult,
+  BatchGetItem,
+  BatchGetResult,
+  BatchWriteItem,
+  BatchWriteOptions,
+  BatchWriteResult,
+  CallOptions,
+  Consumed,
+  CountRowsRequest,
+  CountRowsResult,
+  DeleteRangeRequest,
+  DeleteRangeResult,
+  DeleteRowRequest,
+  GetRangeRequest,
+  GetRangeResult,
+  GetRowRequest,
+  GetRowResult,
+  PutRowRequest,
+  Role,
+  ScanRequest,
+  StartLocalTransactionRequest,
+  TableRequest,
+  UpdateRowRequest,
+  WasmModules,
+  WriteResult,
 } from "./rows.js";
 
 // ------------------------------------------------------------------------------------------------ transactions
@@ -558,7 +592,9 @@ export interface Database {
 
   /** Listens to an event. */
   addEventListener<K extends keyof DatabaseEvents>(
-    type: K, listener: (event: DatabaseEvents[K]) => void, options?: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined },
+    type: K,
+    listener: (event: DatabaseEvents[K]) => void,
+    options?: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): void;
   /** Stops listening. */
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void;

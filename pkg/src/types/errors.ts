@@ -114,7 +114,11 @@ export function wrongArgument(path: string, given: string, expected: string): Ta
  *
  * @internal
  */
-export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions & { readonly hint?: string | undefined }): TabStoreError {
+export function local(
+  code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError",
+  message: string,
+  options?: ErrorOptions & { readonly hint?: string | undefined },
+): TabStoreError {
   const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
   return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message, hint: options?.hint }, options);
 }
@@ -128,7 +132,14 @@ export function toError(thrown: unknown, requestId?: string): TabStoreError {
   if (thrown instanceof TabStoreError) return thrown;
   if (typeof thrown === "object" && thrown !== null && typeof (thrown as ErrorRecord).code === "string") {
     const { code, status, retryable, message, hint } = thrown as ErrorRecord;
-    return new TabStoreError({ code, status: Number(status), retryable: Boolean(retryable), message: String(message), hint: hint === undefined ? hint : String(hint), requestId });
+    return new TabStoreError({
+      code,
+      status: Number(status),
+      retryable: Boolean(retryable),
+      message: String(message),
+      hint: hint === undefined ? hint : String(hint),
+      requestId,
+    });
   }
   const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return local("OTSInternalServerError", `The engine failed: ${text}`, { cause: thrown });

@@ -12,8 +12,7 @@ import type { InputValue } from "./data.js";
 import { Operand } from "./values.js";
 
 /** The operator of a comparison: `EXIST` and `NOT_EXIST` take no value. */
-export type Comparator =
-  | "EQUAL" | "NOT_EQUAL" | "GREATER_THAN" | "GREATER_EQUAL" | "LESS_THAN" | "LESS_EQUAL" | "EXIST" | "NOT_EXIST";
+export type Comparator = "EQUAL" | "NOT_EQUAL" | "GREATER_THAN" | "GREATER_EQUAL" | "LESS_THAN" | "LESS_EQUAL" | "EXIST" | "NOT_EXIST";
 
 /** The type as which the text found by a {@link ValueTransferRule} is read. */
 export type CastType = "INTEGER" | "DOUBLE" | "STRING";
@@ -188,8 +187,14 @@ function column(base: { readonly column: string; readonly valueTransferRule?: Va
   const compare = (comparator: Comparator) => (value: InputValue, options?: ColumnFilterOptions) => built({ ...options, ...base, comparator, value });
   const exists = (comparator: Comparator) => () => built({ ...base, comparator });
   return {
-    eq: compare("EQUAL"), ne: compare("NOT_EQUAL"), gt: compare("GREATER_THAN"), ge: compare("GREATER_EQUAL"), lt: compare("LESS_THAN"), le: compare("LESS_EQUAL"),
-    exists: exists("EXIST"), notExists: exists("NOT_EXIST"),
+    eq: compare("EQUAL"),
+    ne: compare("NOT_EQUAL"),
+    gt: compare("GREATER_THAN"),
+    ge: compare("GREATER_EQUAL"),
+    lt: compare("LESS_THAN"),
+    le: compare("LESS_EQUAL"),
+    exists: exists("EXIST"),
+    notExists: exists("NOT_EXIST"),
     transfer: (regex, castType) => column({ ...base, valueTransferRule: Object.freeze({ regex, castType }) }),
   };
 }

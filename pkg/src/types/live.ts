@@ -73,4 +73,3 @@ export interface LiveQuery {
   /** What there is now. */
   getSnapshot(): LiveSnapshot;
 }
-

@@ -46,8 +46,20 @@ export interface PartitionMetrics {
  * answer with a status from 400 on is an error; the answer to a transaction that was refused has status 202, as that of the service.
  */
 export type RowOperation =
-  | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
-  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction" | "AzureTable" | "Atomic" | "DeleteRange";
+  | "PutRow"
+  | "UpdateRow"
+  | "DeleteRow"
+  | "GetRow"
+  | "BatchGetRow"
+  | "GetRange"
+  | "BatchWriteRow"
+  | "CountRows"
+  | "StartLocalTransaction"
+  | "CommitTransaction"
+  | "AbortTransaction"
+  | "AzureTable"
+  | "Atomic"
+  | "DeleteRange";
 
 /** The figures of one operation [I5]. */
 export interface OperationMetrics {

@@ -3,11 +3,17 @@
 import { named } from "./named.js";
 
 /** The kind of {@link INF_MIN}. */
-export interface InfMin { readonly infinity: "min" }
+export interface InfMin {
+  readonly infinity: "min";
+}
 /** The kind of {@link INF_MAX}. */
-export interface InfMax { readonly infinity: "max" }
+export interface InfMax {
+  readonly infinity: "max";
+}
 /** The kind of {@link AUTO_INCREMENT}. */
-export interface AutoIncrement { readonly autoIncrement: true }
+export interface AutoIncrement {
+  readonly autoIncrement: true;
+}
 
 /** Smaller than every value of a key column; only for the ends of a range [R3]. */
 export const INF_MIN: InfMin = /* @__PURE__ */ Object.freeze({ infinity: "min" });

@@ -7,7 +7,10 @@ import type { Database, PrimaryKey, Row } from "tabstore";
 import type { TimelineMetaStore, TimelineQueue, TimelineStore } from "tabstore/timeline";
 
 /** A message of a chat. */
-interface ChatMessage { readonly from: string; readonly text: string }
+interface ChatMessage {
+  readonly from: string;
+  readonly text: string;
+}
 
 declare global {
   /** An open instance. */

@@ -17,10 +17,18 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 /** The error of a call. */
-export const caught = (work: Promise<unknown>): Promise<any> => work.then((value) => assert.fail(`it was done: ${JSON.stringify(value)}`), (error: unknown) => error);
+export const caught = (work: Promise<unknown>): Promise<any> =>
+  work.then(
+    (value) => assert.fail(`it was done: ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
 
 /** "ok", or the code of the error of a call: of this entry, or of Microsoft's client. */
-export const settle = (work: Promise<unknown>): Promise<string> => work.then(() => "ok", (error: Any) => error["code"] ?? error["details"]?.odataError?.code ?? `${error["name"]}: ${error["message"]}`);
+export const settle = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "ok",
+    (error: Any) => error["code"] ?? error["details"]?.odataError?.code ?? `${error["name"]}: ${error["message"]}`,
+  );
 
 /** A table in a database of its own. */
 export async function things(): Promise<[Database, AzureTable<Any>]> {

@@ -52,8 +52,7 @@ export class Bytes {
 }
 
 /** A value with its type, which JavaScript alone does not tell. */
-export type Typed =
-  | { INTEGER: number | bigint } | { DOUBLE: number } | { BOOLEAN: boolean } | { STRING: string } | { BINARY: Uint8Array };
+export type Typed = { INTEGER: number | bigint } | { DOUBLE: number } | { BOOLEAN: boolean } | { STRING: string } | { BINARY: Uint8Array };
 
 /** A row for {@link encodePage}: key values in schema order, columns with versions, newest first. */
 export interface PageRow {
@@ -103,19 +102,38 @@ export function encodePage(keyNames: string[], rows: PageRow[], base = 0): Uint8
   const rowTable = 28 + data.list.length;
   const namesAt = rowTable + table.list.length;
   const textAt = namesAt + nameTable.list.length;
-  return new Bytes().u32(textAt + text.length).u32(rows.length).u32(rowTable).u32(namesAt).u32(textAt).i64(BigInt(base))
-    .raw(data.list).raw(table.list).raw(nameTable.list).raw(text).done();
+  return new Bytes()
+    .u32(textAt + text.length)
+    .u32(rows.length)
+    .u32(rowTable)
+    .u32(namesAt)
+    .u32(textAt)
+    .i64(BigInt(base))
+    .raw(data.list)
+    .raw(table.list)
+    .raw(nameTable.list)
+    .raw(text)
+    .done();
 }
 
 /** A response frame. */
 export function responses(...all: { id: number; payload: Uint8Array; ok?: boolean }[]): Uint8Array {
   const bytes = new Bytes().u8(1);
-  for (const { id, payload, ok = true } of all) bytes.uv(id).u8(ok ? 0 : 1).uv(payload.length).raw(payload);
+  for (const { id, payload, ok = true } of all)
+    bytes
+      .uv(id)
+      .u8(ok ? 0 : 1)
+      .uv(payload.length)
+      .raw(payload);
   return bytes.done();
 }
 
 /** An error payload. */
 export function errorPayload(code: string, message: string, status = 400, retryable = false, hint?: string): Uint8Array {
-  const bytes = new Bytes().str(code).uv(status).u8((retryable ? 1 : 0) | (hint === undefined ? 0 : 2)).str(message);
+  const bytes = new Bytes()
+    .str(code)
+    .uv(status)
+    .u8((retryable ? 1 : 0) | (hint === undefined ? 0 : 2))
+    .str(message);
   return (hint === undefined ? bytes : bytes.str(hint)).done();
 }

@@ -100,18 +100,26 @@ class Frame {
   value(): Typed {
     const tag = this.u8();
     switch (tag) {
-      case TAG.INTEGER: return { INTEGER: this.sv() };
-      case TAG.DOUBLE: return { DOUBLE: new DataView(this.bytes.buffer, this.bytes.byteOffset + this.take(8)).getFloat64(0, true) };
-      case TAG.FALSE: return { BOOLEAN: false };
-      case TAG.TRUE: return { BOOLEAN: true };
-      case TAG.STRING: return { STRING: this.str() };
+      case TAG.INTEGER:
+        return { INTEGER: this.sv() };
+      case TAG.DOUBLE:
+        return { DOUBLE: new DataView(this.bytes.buffer, this.bytes.byteOffset + this.take(8)).getFloat64(0, true) };
+      case TAG.FALSE:
+        return { BOOLEAN: false };
+      case TAG.TRUE:
+        return { BOOLEAN: true };
+      case TAG.STRING:
+        return { STRING: this.str() };
       case TAG.BINARY: {
         const length = this.uv();
         return { BINARY: this.bytes.slice(this.take(length), this.at) };
       }
-      case TAG.AUTO_INCREMENT: return { STRING: "AUTO_INCREMENT" };
-      case TAG.INF_MIN: return { STRING: "INF_MIN" };
-      default: throw new Error(`tag ${tag}`);
+      case TAG.AUTO_INCREMENT:
+        return { STRING: "AUTO_INCREMENT" };
+      case TAG.INF_MIN:
+        return { STRING: "INF_MIN" };
+      default:
+        throw new Error(`tag ${tag}`);
     }
   }
 
@@ -213,7 +221,11 @@ export class FakeEngine implements EngineHost {
   /** Whether it has ended: it hears and says nothing. */
   gone = false;
 
-  constructor(private readonly receive: (frame: Uint8Array) => void, public auto = true, readonly disk = newDisk()) {}
+  constructor(
+    private readonly receive: (frame: Uint8Array) => void,
+    public auto = true,
+    readonly disk = newDisk(),
+  ) {}
 
   get store(): Disk["store"] {
     return this.disk.store;
@@ -318,7 +330,12 @@ export class FakeEngine implements EngineHost {
         if (refused === undefined) taken.push({ row, id, at });
         else wrongs.push([at, wrong(refused)]);
       });
-      const payload = new Bytes().u8(0).uv(load).uv(taken.length * this.rowBytes).uv(rows.length).uv(wrongs.length);
+      const payload = new Bytes()
+        .u8(0)
+        .uv(load)
+        .uv(taken.length * this.rowBytes)
+        .uv(rows.length)
+        .uv(wrongs.length);
       for (const [at, error] of wrongs) payload.uv(at).raw(error);
       return { id, ok: true, payload: payload.done() };
     }
@@ -333,9 +350,18 @@ export class FakeEngine implements EngineHost {
       const refused = this.refuse(rows[0], request);
       if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
       const row = this.store.get(text([table, rows[0].key]));
-      const page = encodePage(Object.keys(rows[0].key), row === undefined ? [] : [{
-        key: Object.values(row.key), columns: row.cells.map(([name, version, value]) => [name, [[version ?? 1000, value]]]),
-      }], 1000);
+      const page = encodePage(
+        Object.keys(rows[0].key),
+        row === undefined
+          ? []
+          : [
+              {
+                key: Object.values(row.key),
+                columns: row.cells.map(([name, version, value]) => [name, [[version ?? 1000, value]]]),
+              },
+            ],
+        1000,
+      );
       return { id, ok: true, payload: new Bytes().uv(1).uv(0).raw(page).done() };
     }
     const payload = new Bytes();

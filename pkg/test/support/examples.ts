@@ -16,14 +16,17 @@ export interface Example {
 }
 
 /** The files with examples, seen from the folder of the package. */
-const GUIDE = readdirSync("docs", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md")).sort();
+const GUIDE = readdirSync("docs", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".md"))
+  .sort();
 const READMES = ["../README.md", "README.md", ...GUIDE.map((name) => `docs/${name}`), "../CHANGELOG.md"];
 /** Languages of blocks other than TypeScript. Any other but js and ts is a mistake: such a block would go unchecked. */
 const OTHER = new Set(["sh", "text"]);
 
 /** The names that the examples of doc comments use without an import. */
-const NAMES = "AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, Double, double, type Filter, INF_MAX, INF_MIN, inspectImport, "
-  + "listInstances, open, TabStoreError, WriterError";
+const NAMES =
+  "AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, Double, double, type Filter, INF_MAX, INF_MIN, inspectImport, " +
+  "listInstances, open, TabStoreError, WriterError";
 
 /** The examples of a text. */
 export function examplesOf(file: string, text: string): Example[] {
@@ -39,7 +42,8 @@ export function examplesOf(file: string, text: string): Example[] {
       open = { line: index + 2, language: fence[1].trim(), lines: [] };
     } else {
       if (["js", "ts"].includes(open.language)) found.push({ file, line: open.line, code: open.lines.join("\n"), comment });
-      else if (!OTHER.has(open.language)) throw new Error(`${file}:${open.line - 1}: a block of '${open.language}', which nobody checks: js, ts, ${[...OTHER].join(", ")}`);
+      else if (!OTHER.has(open.language))
+        throw new Error(`${file}:${open.line - 1}: a block of '${open.language}', which nobody checks: js, ts, ${[...OTHER].join(", ")}`);
       open = undefined;
     }
   });
@@ -67,7 +71,9 @@ export function readmeExamples(): Example[] {
 
 /** The examples of the doc comments. */
 export function commentExamples(): Example[] {
-  const names = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts")).sort();
+  const names = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .sort();
   return names.flatMap((name) => {
     const file = path.join("src", name);
     const text = readFileSync(file, "utf8");
@@ -80,17 +86,33 @@ export function commentExamples(): Example[] {
 
 /** Code that a user must not need to make an example compile. */
 const FORCED: readonly [RegExp, string][] = [
-  [/\bas\s+(?!const\b)/, "a cast"], [/[\w)\]]!(?!=)/, "a non-null assertion"], [/@ts-/, "a silenced error"], [/\bany\b/, "the type any"],
+  [/\bas\s+(?!const\b)/, "a cast"],
+  [/[\w)\]]!(?!=)/, "a non-null assertion"],
+  [/@ts-/, "a silenced error"],
+  [/\bany\b/, "the type any"],
 ];
 
 /** The code without its texts, imports and comments, but for those that the compiler obeys. */
-const bare = (code: string): string => code.replace(/"(?:[^"\\\n]|\\.)*"|\/\/(?!\s*@).*$/gm, "\"\"").replace(/^ *import .*$/gm, "");
+const bare = (code: string): string => code.replace(/"(?:[^"\\\n]|\\.)*"|\/\/(?!\s*@).*$/gm, '""').replace(/^ *import .*$/gm, "");
 
 /** The TypeScript that an application could have: all that is strict is on, and the package's own types are checked too. */
 const STRICT = {
-  target: "ES2022", module: "NodeNext", moduleResolution: "NodeNext", lib: ["ES2022", "DOM", "DOM.Iterable", "DOM.AsyncIterable"], types: [], noEmit: true,
-  strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, noImplicitReturns: true, noImplicitOverride: true, noFallthroughCasesInSwitch: true,
-  allowUnusedLabels: false, allowUnreachableCode: false, verbatimModuleSyntax: true, skipLibCheck: false,
+  target: "ES2022",
+  module: "NodeNext",
+  moduleResolution: "NodeNext",
+  lib: ["ES2022", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
+  types: [],
+  noEmit: true,
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noImplicitReturns: true,
+  noImplicitOverride: true,
+  noFallthroughCasesInSwitch: true,
+  allowUnusedLabels: false,
+  allowUnreachableCode: false,
+  verbatimModuleSyntax: true,
+  skipLibCheck: false,
 };
 
 const tsc = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>

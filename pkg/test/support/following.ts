@@ -15,7 +15,28 @@ import { TICK } from "../../src/tabs/leader-watch.js";
 import { FakeEngine } from "./engine.js";
 import { turn } from "./turn.js";
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", path: undefined, place: "demo", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+const OPTIONS: EngineOptions = {
+  name: "demo",
+  storage: "indexeddb",
+  path: undefined,
+  place: "demo",
+  create: true,
+  salvage: false,
+  lost: "refuse",
+  kind: undefined,
+  durability: "relaxed",
+  cacheBytes: undefined,
+  memtableBytes: undefined,
+  reserveBytes: undefined,
+  clock: undefined,
+  client: 1,
+  limits: "document",
+  quotas: {},
+  throttle: undefined,
+  partitions: undefined,
+  prices: undefined,
+  given: {},
+};
 
 /** What is to be closed, so that the test ends. */
 export const undo: (() => void)[] = [];
@@ -65,14 +86,29 @@ export function leader(number: number, options: Partial<EngineOptions> = {}, con
 }
 
 /** A tab that follows, with one handle. */
-export function tab(number: number, connect: Connect = async () => undefined): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
+export function tab(
+  number: number,
+  connect: Connect = async () => undefined,
+): {
+  db: OpenDatabase;
+  linked: Promise<void>;
+  refused: Promise<TabStoreError>;
+  following: Following;
+  takeovers: [holder: string, leader: number | undefined][];
+} {
   const client = new Client(number, false);
   let link = (): void => {};
   const takeovers: [string, number | undefined][] = [];
   let refuse = (_: TabStoreError): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, connect, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
+  const following = new Following("Demo", number, connect, {
+    agree: async () => {},
+    onClock: () => {},
+    linked: link,
+    refuse: (_, error) => refuse(error),
+    takeOver: (holder, leader) => takeovers.push([holder, leader]),
+  });
   client.attach(following.add(client));
   void following.begin();
   undo.push(() => {

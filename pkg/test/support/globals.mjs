@@ -19,4 +19,9 @@ for (const name of [...Object.getOwnPropertyNames(globalThis), ...ofBrowsers]) {
 }
 const before = new Set(Object.getOwnPropertyNames(globalThis));
 await import(process.argv[2]);
-terminal.log(JSON.stringify({ read: [...read].filter((name) => name !== "process").sort(), made: Object.getOwnPropertyNames(globalThis).filter((name) => !before.has(name)) }));
+terminal.log(
+  JSON.stringify({
+    read: [...read].filter((name) => name !== "process").sort(),
+    made: Object.getOwnPropertyNames(globalThis).filter((name) => !before.has(name)),
+  }),
+);

@@ -43,11 +43,11 @@ export function readJson(text: string): unknown {
       const out: unknown[] = [];
       at++;
       space();
-      if (text[at] === "]") return at++, out;
+      if (text[at] === "]") return (at++, out);
       for (;;) {
         out.push(value());
         space();
-        if (text[at] === "]") return at++, out;
+        if (text[at] === "]") return (at++, out);
         if (text[at++] !== ",") wrong();
       }
     }
@@ -55,7 +55,7 @@ export function readJson(text: string): unknown {
       const out = {};
       at++;
       space();
-      if (text[at] === "}") return at++, out;
+      if (text[at] === "}") return (at++, out);
       for (;;) {
         space();
         if (text[at] !== '"') wrong();
@@ -64,12 +64,16 @@ export function readJson(text: string): unknown {
         if (text[at++] !== ":") wrong();
         Object.defineProperty(out, name, { value: value(), enumerable: true, configurable: true, writable: true });
         space();
-        if (text[at] === "}") return at++, out;
+        if (text[at] === "}") return (at++, out);
         if (text[at++] !== ",") wrong();
       }
     }
-    for (const [word, meant] of [["true", true], ["false", false], ["null", null]] as const) {
-      if (text.startsWith(word, at)) return (at += word.length), meant;
+    for (const [word, meant] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ] as const) {
+      if (text.startsWith(word, at)) return ((at += word.length), meant);
     }
     const [number] = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/.exec(text.slice(at, at + 400)) ?? wrong();
     at += number.length;
@@ -80,9 +84,43 @@ export function readJson(text: string): unknown {
   return at === text.length ? out : wrong();
 }
 
-const LONG = ["9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", "1000000000000000000", "-1234567890123456789012345"];
-const PIECES = ["a", "é", "😀", '\\"', "\\\\", "\\n", "\\u0000", "\\u0000\\u0000", "\\\\u0000", "\\u00e9", "\\ud83d\\ude00", "9007199254740993", ":", "{", "}", "[", "]", ",", " ", "-", "1e5", "12345678901234567890"];
-const NAMES = ["a", "b", "1", "2", "9007199254740993", "__proto__", "constructor", "", "\\u0000", "\\u00009007199254740993", "v\\\""];
+const LONG = [
+  "9007199254740991",
+  "9007199254740992",
+  "9007199254740993",
+  "-9007199254740993",
+  "9223372036854775807",
+  "-9223372036854775808",
+  "9223372036854775808",
+  "18446744073709551615",
+  "1000000000000000000",
+  "-1234567890123456789012345",
+];
+const PIECES = [
+  "a",
+  "é",
+  "😀",
+  '\\"',
+  "\\\\",
+  "\\n",
+  "\\u0000",
+  "\\u0000\\u0000",
+  "\\\\u0000",
+  "\\u00e9",
+  "\\ud83d\\ude00",
+  "9007199254740993",
+  ":",
+  "{",
+  "}",
+  "[",
+  "]",
+  ",",
+  " ",
+  "-",
+  "1e5",
+  "12345678901234567890",
+];
+const NAMES = ["a", "b", "1", "2", "9007199254740993", "__proto__", "constructor", "", "\\u0000", "\\u00009007199254740993", 'v\\"'];
 
 /** A text of JSON that tries to mislead: long integers, digits in texts and names, escapes, names given twice. */
 export function wildJson(seed: number): string {
@@ -92,7 +130,17 @@ export function wildJson(seed: number): string {
   const digits = (count: number): string => Array.from({ length: count }, () => next(10)).join("");
   const number = (): string => {
     const integer = next(2) === 0 ? pick(LONG) : `${pick(["", "-"])}${next(9) + 1}${digits(next(24))}`;
-    return pick([integer, integer, integer, `${integer}.${digits(1 + next(20))}`, `${integer}${pick(["e", "E"])}${pick(["", "+", "-"])}${next(9)}`, `0.${digits(18)}`, `1e-${next(99)}`, "0", "-0"]);
+    return pick([
+      integer,
+      integer,
+      integer,
+      `${integer}.${digits(1 + next(20))}`,
+      `${integer}${pick(["e", "E"])}${pick(["", "+", "-"])}${next(9)}`,
+      `0.${digits(18)}`,
+      `1e-${next(99)}`,
+      "0",
+      "-0",
+    ]);
   };
   const string = (): string => `"${Array.from({ length: next(5) }, () => pick(PIECES)).join("")}"`;
   const value = (depth: number): string => {

@@ -14,7 +14,12 @@ const LARGE = "x".repeat(2000);
 export const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id, text: LARGE } });
 
 /** A handle whose engine is in another tab, and its leaders, one after another. */
-export function follower(backOff?: BackOff): { db: OpenDatabase; client: Client; disk: Disk; lead(knows?: boolean, refuse?: FakeEngine["refuse"]): FakeEngine } {
+export function follower(backOff?: BackOff): {
+  db: OpenDatabase;
+  client: Client;
+  disk: Disk;
+  lead(knows?: boolean, refuse?: FakeEngine["refuse"]): FakeEngine;
+} {
   const client = new Client(7, false, backOff);
   client.kept = new KeptRows(() => client.role === "follower");
   const disk = newDisk();
@@ -34,7 +39,7 @@ export const sent = (engine: FakeEngine): string[] => engine.frames.flat().map((
 
 /** Answers all, and what it leads to. */
 export async function answerAll(engine: FakeEngine, until = 5): Promise<void> {
-  for (let idle = 0; idle < until;) {
+  for (let idle = 0; idle < until; ) {
     idle = engine.open > 0 ? 0 : idle + 1;
     engine.answer();
     await turn();

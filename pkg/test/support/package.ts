@@ -28,13 +28,15 @@ export async function open(options: OpenOptions = {}): Promise<Database> {
 }
 
 /** Whether an error is the package's, with this code and such a message. */
-export const code = (wanted: string, message: RegExp = /./) => (error: unknown): boolean => {
-  const { name, code: found, message: text } = error as { name: string; code: string; message: string };
-  assert.equal(found, wanted, text);
-  assert.match(text, message);
-  assert.equal(name, "TabStoreError");
-  return true;
-};
+export const code =
+  (wanted: string, message: RegExp = /./) =>
+  (error: unknown): boolean => {
+    const { name, code: found, message: text } = error as { name: string; code: string; message: string };
+    assert.equal(found, wanted, text);
+    assert.match(text, message);
+    assert.equal(name, "TabStoreError");
+    return true;
+  };
 
 /** A small generator, so that a failure can be seen again. */
 export function random(seed: number): (below: number) => number {

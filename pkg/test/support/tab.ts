@@ -11,7 +11,11 @@ import { NO_MODULES, servingWorker } from "./worker.js";
 
 /** The options of an opening, checked. */
 export function checked(options: OpenOptions = {}, name = "demo"): Checked {
-  return checkOpen({ modules: NO_MODULES, tabs: undefined, wasm: () => new Uint8Array(), worker: () => servingWorker(), thread: () => Promise.reject(new Error("loaded")) }, name, options);
+  return checkOpen(
+    { modules: NO_MODULES, tabs: undefined, wasm: () => new Uint8Array(), worker: () => servingWorker(), thread: () => Promise.reject(new Error("loaded")) },
+    name,
+    options,
+  );
 }
 
 /** A leader in another tab, which runs. Its sessions are small engines. */
@@ -31,7 +35,11 @@ export function leads(options: EngineOptions, number: number, metrics: object = 
     close: async () => {},
   };
   const opened = { ...options, client: number };
-  const leader = new Leader(opened, async () => undefined, () => 0);
+  const leader = new Leader(
+    opened,
+    async () => undefined,
+    () => 0,
+  );
   leader.lead(engine, opened, true);
   return { leader, sessions };
 }

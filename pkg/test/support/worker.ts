@@ -47,23 +47,39 @@ export class FakeWorker implements WorkerLike {
  * answer the `silent` operation.
  */
 export function servingWorker(heard: [client: number, kind: string][] = [], metrics: object = {}, silent?: string): FakeWorker {
-  const take = (client: number) => (message: Told, reply: Reply): void => {
-    heard.push([client, message.kind ?? "frame"]);
-    if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
-    else if (message.kind === "join") {
-      const port = message.port!;
-      const told = take(message.client!);
-      port.onmessage = ({ data }: MessageEvent<Told>) => {
-        told(data, (answer) => port.postMessage(answer));
-        if (data.kind === "leave") port.close();
-      };
-      port.postMessage({ kind: "result", id: OPENING, value: undefined });
-    } else if (message.id !== undefined && (message.op === undefined || message.op !== silent)) reply({ kind: "result", id: message.id, value: message.op === "metrics" ? metrics : undefined });
-  };
+  const take =
+    (client: number) =>
+    (message: Told, reply: Reply): void => {
+      heard.push([client, message.kind ?? "frame"]);
+      if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
+      else if (message.kind === "join") {
+        const port = message.port!;
+        const told = take(message.client!);
+        port.onmessage = ({ data }: MessageEvent<Told>) => {
+          told(data, (answer) => port.postMessage(answer));
+          if (data.kind === "leave") port.close();
+        };
+        port.postMessage({ kind: "result", id: OPENING, value: undefined });
+      } else if (message.id !== undefined && (message.op === undefined || message.op !== silent))
+        reply({ kind: "result", id: message.id, value: message.op === "metrics" ? metrics : undefined });
+    };
   return new FakeWorker(take(0));
 }
 
 const nothing = (): never => assert.fail("loaded");
 
 /** The modules of a platform that nobody may ask for. */
-export const NO_MODULES = { compaction: nothing, dense: nothing, rules: nothing, answers: nothing, streams: nothing, azure: nothing, access: nothing, batches: nothing, transactions: nothing, loads: nothing, files: nothing, occasional: nothing };
+export const NO_MODULES = {
+  compaction: nothing,
+  dense: nothing,
+  rules: nothing,
+  answers: nothing,
+  streams: nothing,
+  azure: nothing,
+  access: nothing,
+  batches: nothing,
+  transactions: nothing,
+  loads: nothing,
+  files: nothing,
+  occasional: nothing,
+};

@@ -30,7 +30,7 @@ export class World {
   /** Lets so many milliseconds pass. */
   async pass(milliseconds: number, step = 25): Promise<void> {
     await settle();
-    for (const until = this.now + milliseconds; this.now < until;) {
+    for (const until = this.now + milliseconds; this.now < until; ) {
       this.now = Math.min(until, this.now + step);
       for (const tab of this.tabs) tab.ring();
       await settle();

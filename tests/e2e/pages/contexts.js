@@ -18,12 +18,22 @@ function take({ data: { id, value, error } }) {
 const START = {
   "dedicated worker"(script) {
     const worker = new Worker(script, { type: "module" });
-    return introduce((message, ports) => worker.postMessage(message, ports), (run) => { worker.onerror = (event) => run(event.message); });
+    return introduce(
+      (message, ports) => worker.postMessage(message, ports),
+      (run) => {
+        worker.onerror = (event) => run(event.message);
+      },
+    );
   },
   "shared worker"(script) {
     const worker = new SharedWorker(script, { type: "module", name: script });
     worker.port.start();
-    return introduce((message, ports) => worker.port.postMessage(message, ports), (run) => { worker.onerror = (event) => run(event.message); });
+    return introduce(
+      (message, ports) => worker.port.postMessage(message, ports),
+      (run) => {
+        worker.onerror = (event) => run(event.message);
+      },
+    );
   },
   async "service worker"(script) {
     // A scope of its own: it takes the place of no other one.
@@ -61,8 +71,9 @@ globalThis.start = async ({ name, kind, script }) => {
 };
 
 /** Has a context call a function. */
-globalThis.ask = ({ name, body, argument }) => new Promise((resolve, reject) => {
-  const id = ++last;
-  calls.set(id, { resolve, reject });
-  contexts.get(name)({ id, body, argument });
-});
+globalThis.ask = ({ name, body, argument }) =>
+  new Promise((resolve, reject) => {
+    const id = ++last;
+    calls.set(id, { resolve, reject });
+    contexts.get(name)({ id, body, argument });
+  });

@@ -12,8 +12,48 @@ export function generator(seed) {
   };
 }
 
-const SCRIPTS = [[0x80, 0x17f], [0x370, 0x3ff], [0x400, 0x4ff], [0x5d0, 0x5ea], [0x620, 0x64a], [0x904, 0x939], [0xe01, 0xe30], [0x3041, 0x30ff], [0x4e00, 0x9fff], [0xac00, 0xd7a3], [0xe000, 0xffff], [0x1f300, 0x1faff], [0x20000, 0x2ffff], [0x10000, 0x10ffff]];
-const WHOLE = ["", "\0", "\ufeff", "é", "µ", "€", "°C", "日本", "Ü", "😀", "👩‍👩‍👧‍👦", "e\u0301", "\u200f", "ﬁ", "İ", "ß", "\u{10ffff}", "\uffff", "\ud7ff", "\ue000", "a", "~", "null", "__proto__"];
+const SCRIPTS = [
+  [0x80, 0x17f],
+  [0x370, 0x3ff],
+  [0x400, 0x4ff],
+  [0x5d0, 0x5ea],
+  [0x620, 0x64a],
+  [0x904, 0x939],
+  [0xe01, 0xe30],
+  [0x3041, 0x30ff],
+  [0x4e00, 0x9fff],
+  [0xac00, 0xd7a3],
+  [0xe000, 0xffff],
+  [0x1f300, 0x1faff],
+  [0x20000, 0x2ffff],
+  [0x10000, 0x10ffff],
+];
+const WHOLE = [
+  "",
+  "\0",
+  "\ufeff",
+  "é",
+  "µ",
+  "€",
+  "°C",
+  "日本",
+  "Ü",
+  "😀",
+  "👩‍👩‍👧‍👦",
+  "e\u0301",
+  "\u200f",
+  "ﬁ",
+  "İ",
+  "ß",
+  "\u{10ffff}",
+  "\uffff",
+  "\ud7ff",
+  "\ue000",
+  "a",
+  "~",
+  "null",
+  "__proto__",
+];
 
 /** A text: mostly 0 to 4 characters that are not ASCII, now and then a long one of at most `longest` bytes. */
 export function foreignText(below, longest) {
@@ -36,8 +76,21 @@ const name = (key) => JSON.stringify(Object.values(key).map((part) => (part inst
 const COLUMNS = ["a", "b", "unit", "place", "_x", "Name", "constructor", "__proto__", "toString"];
 const TABLES = [
   { tableName: "one", columns: [["city", "STRING"]] },
-  { tableName: "two", columns: [["land", "STRING"], ["n", "INTEGER"]] },
-  { tableName: "three", columns: [["bytes", "BINARY"], ["word", "STRING"], ["last", "STRING"]] },
+  {
+    tableName: "two",
+    columns: [
+      ["land", "STRING"],
+      ["n", "INTEGER"],
+    ],
+  },
+  {
+    tableName: "three",
+    columns: [
+      ["bytes", "BINARY"],
+      ["word", "STRING"],
+      ["last", "STRING"],
+    ],
+  },
 ];
 
 const KEYS = new Set(TABLES.flatMap(({ columns }) => columns.map(([column]) => column)));
@@ -66,7 +119,12 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
     throw new Error(`seed ${seed}, operation ${figures.operations}: ${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
   };
   const plain = (value) => (value instanceof Uint8Array ? [...value] : typeof value === "bigint" ? `${value}n` : value);
-  const shown = (columns) => JSON.stringify(Object.entries(columns).sort(([a], [b]) => (a < b ? -1 : 1)).map(([column, value]) => [column, plain(value)]));
+  const shown = (columns) =>
+    JSON.stringify(
+      Object.entries(columns)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([column, value]) => [column, plain(value)]),
+    );
   /** Compares a row with what was stored when the read was asked for. */
   const same = (what, row, expected) => {
     figures.compared += 1;
@@ -81,7 +139,8 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
     const one = anyNames && below(4) > 0 ? foreignText(below, 200) : "";
     return one === "" || one.startsWith("#") || utf8.encode(one).length > 255 || KEYS.has(one) ? COLUMNS[below(COLUMNS.length)] : one;
   };
-  const newKey = ({ columns }) => Object.fromEntries(columns.map(([column, type]) => [column, type === "STRING" ? text(1000) : type === "INTEGER" ? below(5) : utf8.encode(text(1000))]));
+  const newKey = ({ columns }) =>
+    Object.fromEntries(columns.map(([column, type]) => [column, type === "STRING" ? text(1000) : type === "INTEGER" ? below(5) : utf8.encode(text(1000))]));
   const someKey = (table) => {
     const { rows } = table;
     if (rows.size === 0 || below(3) === 0) return newKey(table);
@@ -91,17 +150,23 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
   };
   const value = () => {
     switch (below(8)) {
-      case 0: return below(1e6) - 5e5;
-      case 1: return below(2) === 0;
-      case 2: return utf8.encode(text(3000));
-      case 3: return double(below(1000) / 4);
-      default: return text(3000);
+      case 0:
+        return below(1e6) - 5e5;
+      case 1:
+        return below(2) === 0;
+      case 2:
+        return utf8.encode(text(3000));
+      case 3:
+        return double(below(1000) / 4);
+      default:
+        return text(3000);
     }
   };
   const read = (one) => (typeof one === "object" && "value" in one ? one.value : one);
   const attributes = () => {
     const some = {};
-    for (let left = below(6); left > 0; left--) Object.defineProperty(some, columnName(), { value: value(), enumerable: true, configurable: true, writable: true });
+    for (let left = below(6); left > 0; left--)
+      Object.defineProperty(some, columnName(), { value: value(), enumerable: true, configurable: true, writable: true });
     return some;
   };
   const remember = (table, key, values) => {
@@ -126,7 +191,7 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
       for (const [column, one] of Object.entries(puts)) values.set(column, read(one));
       remember(table, primaryKey, Object.fromEntries(values));
       // A row that only updates made is gone with its last column.
-      const made = old?.made ?? (old === undefined);
+      const made = old?.made ?? old === undefined;
       if (made && values.size === 0) table.rows.delete(name(primaryKey));
       else table.rows.get(name(primaryKey)).made = made;
     }
@@ -171,11 +236,21 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
       const keys = Array.from({ length: 1 + below(20) }, () => someKey(table));
       const expected = keys.map((key) => table.rows.get(name(key)));
       figures.reads += keys.length;
-      waiting.push(db.batchGetRow([{ tableName, primaryKeys: keys }]).then(([results]) => results.forEach(({ ok, row, error }, i) => (ok ? same(`batchGetRow of ${tableName}`, row, expected[i]) : fail("batchGetRow", error.message, "a row")))));
+      waiting.push(
+        db
+          .batchGetRow([{ tableName, primaryKeys: keys }])
+          .then(([results]) =>
+            results.forEach(({ ok, row, error }, i) =>
+              ok ? same(`batchGetRow of ${tableName}`, row, expected[i]) : fail("batchGetRow", error.message, "a row"),
+            ),
+          ),
+      );
     } else if (dice < 86) {
       // Each row once: which of two in a batch is the last, only the engine knows.
       const seen = new Set();
-      const rows = Array.from({ length: 1 + below(30) }, () => ({ tableName, put: put(table) })).reverse().filter(({ put: { primaryKey } }) => !seen.has(name(primaryKey)) && seen.add(name(primaryKey)));
+      const rows = Array.from({ length: 1 + below(30) }, () => ({ tableName, put: put(table) }))
+        .reverse()
+        .filter(({ put: { primaryKey } }) => !seen.has(name(primaryKey)) && seen.add(name(primaryKey)));
       waiting.push(db.batchWriteRow(rows).then((results) => results.forEach(({ ok, error }) => ok || fail("batchWriteRow", error.message, "ok"))));
     } else if (dice < 89) {
       const writer = db.writer(tableName);
@@ -189,17 +264,28 @@ export async function live({ open, seed, operations, reopens, double, anyNames =
       const foreign = `${WHOLE[3 + below(7)]}${text(20)}`;
       const key = newKey(table);
       const calls = [
-        () => db.putRow({ tableName: foreign, primaryKey: key, attributes: { a: 1 } }), () => db.putRow({ tableName, primaryKey: key, attributes: { [foreign]: 1 } }),
-        () => db.updateRow({ tableName, primaryKey: key, put: { [foreign]: text(10) } }), () => db.createTable({ tableName: foreign, primaryKey: [{ name: "id", type: "STRING" }] }),
-        () => db.createTable({ tableName: "legal", primaryKey: [{ name: foreign, type: "STRING" }] }), () => db.getRow({ tableName, primaryKey: { [foreign]: "x" } }),
-        () => db.batchWriteRow([{ tableName, put: { primaryKey: key, attributes: { [foreign]: 1 } } }]).then(([{ ok, error }]) => (ok ? undefined : Promise.reject(error))),
+        () => db.putRow({ tableName: foreign, primaryKey: key, attributes: { a: 1 } }),
+        () => db.putRow({ tableName, primaryKey: key, attributes: { [foreign]: 1 } }),
+        () => db.updateRow({ tableName, primaryKey: key, put: { [foreign]: text(10) } }),
+        () => db.createTable({ tableName: foreign, primaryKey: [{ name: "id", type: "STRING" }] }),
+        () => db.createTable({ tableName: "legal", primaryKey: [{ name: foreign, type: "STRING" }] }),
+        () => db.getRow({ tableName, primaryKey: { [foreign]: "x" } }),
+        () =>
+          db
+            .batchWriteRow([{ tableName, put: { primaryKey: key, attributes: { [foreign]: 1 } } }])
+            .then(([{ ok, error }]) => (ok ? undefined : Promise.reject(error))),
       ];
       // There only names of tables, and of key columns that a table lacks, are a mistake.
       const wrong = anyNames ? [calls[0], calls[3], calls[5]] : calls;
-      waiting.push(wrong[below(wrong.length)]().then(() => fail("a foreign name was taken", foreign, "an error"), (error) => {
-        if (!String(error.code).startsWith("OTS")) throw error;
-        figures.refused += 1;
-      }));
+      waiting.push(
+        wrong[below(wrong.length)]().then(
+          () => fail("a foreign name was taken", foreign, "an error"),
+          (error) => {
+            if (!String(error.code).startsWith("OTS")) throw error;
+            figures.refused += 1;
+          },
+        ),
+      );
     } else {
       await Promise.all(waiting.splice(0));
     }

@@ -4,7 +4,8 @@ const ROW = 8000;
 const MB = 1 << 20;
 
 /** The answer of a request that opens or deletes a database. */
-const answer = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }));
+const answer = (request) =>
+  new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }));
 
 /** Stores some bytes under a key; gives whether there was room. */
 async function store(other, key, bytes) {

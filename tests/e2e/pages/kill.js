@@ -62,12 +62,15 @@ async function main() {
       if (inFlight >= IN_FLIGHT) await new Promise((resolve) => (wake = resolve));
       const n = from;
       inFlight += 1;
-      write(n).then(() => {
-        inFlight -= 1;
-        acknowledged.push(n);
-        void tell();
-        wake();
-      }, (error) => post("/failed", { text: `operation ${n}: ${error}` }));
+      write(n).then(
+        () => {
+          inFlight -= 1;
+          acknowledged.push(n);
+          void tell();
+          wake();
+        },
+        (error) => post("/failed", { text: `operation ${n}: ${error}` }),
+      );
     }
   }
 }

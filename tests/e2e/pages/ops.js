@@ -23,7 +23,7 @@ export function operation(n) {
  * not compress, so blocks become large enough for the browser to keep them in files of their own.
  */
 export function columns(n) {
-  const pieces = 100 + (mix(n) >>> 16) % 400;
+  const pieces = 100 + ((mix(n) >>> 16) % 400);
   let filler = `${n}/`;
   for (let i = 0; i < pieces; i++) filler += mix(n * 1000 + i).toString(36);
   return { a: n, b: n, c: n, d: n + 0.5, e: String(n), f: n % 2 === 0, filler };

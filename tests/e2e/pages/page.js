@@ -23,7 +23,7 @@ function plain(row) {
 
 /** A text that depends on `n` and does not compress. */
 function noise(n, length = 100) {
-  let state = (n + 1) * 2654435761 >>> 0;
+  let state = ((n + 1) * 2654435761) >>> 0;
   let text = "";
   while (text.length < length) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -90,19 +90,22 @@ async function allEnded(instance) {
 }
 
 /** The keys of a store's records. */
-const rawKeys = (instance, store) => raw(instance, store, "readonly", (records, give) => {
-  records.getAllKeys().onsuccess = ({ target }) => give(target.result);
-});
+const rawKeys = (instance, store) =>
+  raw(instance, store, "readonly", (records, give) => {
+    records.getAllKeys().onsuccess = ({ target }) => give(target.result);
+  });
 
-const rawGet = (instance, store, key) => raw(instance, store, "readonly", (records, give) => {
-  records.get(key).onsuccess = ({ target }) => give(target.result);
-});
+const rawGet = (instance, store, key) =>
+  raw(instance, store, "readonly", (records, give) => {
+    records.get(key).onsuccess = ({ target }) => give(target.result);
+  });
 
 /** Replaces a record; `undefined` removes it. */
-const rawPut = (instance, store, key, value) => raw(instance, store, "readwrite", (records) => {
-  if (value === undefined) records.delete(key);
-  else records.put(value, key);
-});
+const rawPut = (instance, store, key, value) =>
+  raw(instance, store, "readwrite", (records) => {
+    if (value === undefined) records.delete(key);
+    else records.put(value, key);
+  });
 
 /**
  * Asks for more space than there is, and gives what came of it. The browser remembers for half a minute how much space was left, and

@@ -74,7 +74,11 @@ export async function reload(page) {
 /** A browser without a driver, on `url`. `kill` ends all its processes at once, as a crash of the machine's session would. */
 export async function startBare(t, profile, url, backend) {
   const { command, args, env } = await engine.bare(profile, url, backend);
-  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", openSync(path.join(profile, "stderr.txt"), "a")], detached: true });
+  const child = spawn(command, args, {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "ignore", openSync(path.join(profile, "stderr.txt"), "a")],
+    detached: true,
+  });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const end = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

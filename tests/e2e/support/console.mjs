@@ -35,7 +35,9 @@ export async function openConsole(t, context, server, hash = "") {
   });
   // The text says which step a person would see it stand at, and the pictures of CI are not kept.
   t.explain(async () => {
-    const texts = await page.evaluate(() => [location.hash, ...document.querySelectorAll("dialog[open], [role=alert], [role=status]")].map((one) => one.innerText ?? one));
+    const texts = await page.evaluate(() =>
+      [location.hash, ...document.querySelectorAll("dialog[open], [role=alert], [role=status]")].map((one) => one.innerText ?? one),
+    );
     return `the console showed: ${texts.join(" | ").replaceAll(/\s+/g, " ").slice(0, 1500)}; and complained: ${troubles.join("; ") || "of nothing"}`;
   });
   t.after(() => assert.deepEqual(troubles, [], "the console complained"));
@@ -62,7 +64,10 @@ export async function importSet(page, file) {
   if (await before.isVisible()) await before.click();
   await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();
   await page.getByRole("button", { name: new RegExp(file.replaceAll(".", "\\.")) }).click();
-  await page.getByRole("dialog").getByRole("button", { name: /^(?:Create table and i|I)mport/ }).click();
+  await page
+    .getByRole("dialog")
+    .getByRole("button", { name: /^(?:Create table and i|I)mport/ })
+    .click();
   const job = page.getByRole("region", { name: "Import" });
   await job.getByText(file).waitFor();
   await job.getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
@@ -70,20 +75,22 @@ export async function importSet(page, file) {
 }
 
 /** The exact figure that the engine's panel has under a label. */
-export const fact = (page, label) => page.evaluate((label) => {
-  const found = [...document.querySelectorAll(".engine .fact")].find((one) => one.firstElementChild.innerText === label);
-  const data = found?.querySelector("data");
-  return data === null || data === undefined ? undefined : Number(data.value);
-}, label);
+export const fact = (page, label) =>
+  page.evaluate((label) => {
+    const found = [...document.querySelectorAll(".engine .fact")].find((one) => one.firstElementChild.innerText === label);
+    const data = found?.querySelector("data");
+    return data === null || data === undefined ? undefined : Number(data.value);
+  }, label);
 
 /** A page is hidden and shown again, and never has the focus: as a window beside the one that a person types in. */
-export const show = (page) => page.evaluate(() => {
-  for (const hidden of [true, false]) {
-    Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }
-  delete document.hidden;
-});
+export const show = (page) =>
+  page.evaluate(() => {
+    for (const hidden of [true, false]) {
+      Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }
+    delete document.hidden;
+  });
 
 /** A person looks at another tab, and comes back to this one. A driven browser tells its pages nothing of that. */
 export async function look(page) {

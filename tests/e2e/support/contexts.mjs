@@ -17,7 +17,14 @@ export async function use(options) {
   const name = "everything";
   const db = await T.open(name, options);
   const seen = { role: db.role, persistence: db.persistence };
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }], enableLocalTransaction: true });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "k", type: "STRING" },
+      { name: "n", type: "INTEGER" },
+    ],
+    enableLocalTransaction: true,
+  });
   const key = { k: "a", n: 1 };
   await db.putRow({ tableName: "t", primaryKey: key, attributes: { v: 1, text: "took 7 ms" } });
   await db.updateRow({ tableName: "t", primaryKey: key, increment: { v: 1 } });
@@ -39,11 +46,11 @@ export async function use(options) {
   for await (const _ of db.verify({ texts: true })) seen.damaged += 1;
   await db.storage();
   await db.close();
-  seen.kept = (await T.open(name, { ...options, create: false }).then(async (again) => {
+  seen.kept = await T.open(name, { ...options, create: false }).then(async (again) => {
     const { count } = await again.count({ tableName: "t" });
     await again.close();
     return count;
-  }));
+  });
   const place = options?.storage === "files" ? { storage: "files" } : {};
   await T.deleteInstance(name, place);
   seen.left = (await T.listInstances(place)).length;
@@ -51,7 +58,18 @@ export async function use(options) {
 }
 
 /** What {@link use} gives where all of it works. */
-export const USED = { role: "leader", persistence: "indexeddb", got: 2, imported: 2, scanned: 503, matched: 1, kind: "high-performance", damaged: 0, kept: 503, left: 0 };
+export const USED = {
+  role: "leader",
+  persistence: "indexeddb",
+  got: 2,
+  imported: 2,
+  scanned: 503,
+  matched: 1,
+  kind: "high-performance",
+  damaged: 0,
+  kept: 503,
+  left: 0,
+};
 
 /** The refusal of an opening. Runs in any context. */
 export async function refusal(options) {

@@ -18,14 +18,46 @@ const SCRIPTS = {
   "accented Latin": /(?!\p{ASCII})\p{Script=Latin}|\p{Script=Latin}\p{M}/u,
   emoji: /\p{Extended_Pictographic}|\p{Regional_Indicator}/u,
 };
-for (const script of ["Greek", "Cyrillic", "Armenian", "Georgian", "Hebrew", "Arabic", "Thaana", "Ethiopic", "Devanagari", "Bengali", "Gurmukhi",
-  "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Khmer", "Canadian_Aboriginal",
-  "Yi", "Han", "Hiragana", "Katakana", "Hangul"]) SCRIPTS[script] = new RegExp(`\\p{Script=${script}}`, "u");
+for (const script of [
+  "Greek",
+  "Cyrillic",
+  "Armenian",
+  "Georgian",
+  "Hebrew",
+  "Arabic",
+  "Thaana",
+  "Ethiopic",
+  "Devanagari",
+  "Bengali",
+  "Gurmukhi",
+  "Gujarati",
+  "Oriya",
+  "Tamil",
+  "Telugu",
+  "Kannada",
+  "Malayalam",
+  "Sinhala",
+  "Thai",
+  "Lao",
+  "Tibetan",
+  "Myanmar",
+  "Khmer",
+  "Canadian_Aboriginal",
+  "Yi",
+  "Han",
+  "Hiragana",
+  "Katakana",
+  "Hangul",
+])
+  SCRIPTS[script] = new RegExp(`\\p{Script=${script}}`, "u");
 
 const keyOf = (...columns) => columns.map((name) => ({ name, type: "STRING" }));
 
 /** A row; an empty text is no value, as in a CSV file. */
-const row = (primaryKey, attributes) => ({ primaryKey, attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== "" && value !== undefined)) });
+const row = (primaryKey, attributes) => ({
+  primaryKey,
+  attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== "" && value !== undefined)),
+});
 
 const flat = ({ primaryKey, attributes }) => ({ ...primaryKey, ...attributes });
 
@@ -50,7 +82,10 @@ const ndjson = (rows) => rows.map((one, place) => `${json(one, place)}\n`).join(
 /** The language files of a package. */
 function* byLanguage(name, member) {
   const folder = path.join(path.dirname(require.resolve(`${name}/package.json`)), "langs");
-  for (const file of readdirSync(folder).filter((file) => file.endsWith(".json")).sort()) yield [path.basename(file, ".json"), require(path.join(folder, file))[member]];
+  for (const file of readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .sort())
+    yield [path.basename(file, ".json"), require(path.join(folder, file))[member]];
 }
 
 /** Names of countries in 80 languages, and each country's own. */
@@ -86,7 +121,9 @@ function words() {
   const folder = path.dirname(require.resolve("bip39/src/wordlists/japanese.json"));
   for (const file of readdirSync(folder).sort()) lists.push([`seed ${path.basename(file, ".json")}`, require(path.join(folder, file))]);
   for (const [list, all] of lists) {
-    [...new Set(all)].slice(0, 20 * LONGEST).forEach((word, place) => rows.push(row({ list, word }, { place, first: begin(word, 1), two: begin(word, 2), word_again: word })));
+    [...new Set(all)]
+      .slice(0, 20 * LONGEST)
+      .forEach((word, place) => rows.push(row({ list, word }, { place, first: begin(word, 1), two: begin(word, 2), word_again: word })));
   }
   return { name: "words.ndjson", format: "ndjson", tableName: "word", primaryKey: keyOf("list", "word"), rows, text: ndjson(rows) };
 }
@@ -95,7 +132,8 @@ function words() {
 function emoji() {
   const keywords = require("emojilib");
   const rows = Object.entries(require("unicode-emoji-json")).map(([emoji, { name, group, emoji_version: since, skin_tone_support: tones }]) =>
-    row({ emoji }, { name, group, since, tones, parts: [...emoji].length, keywords: keywords[emoji]?.join(" "), thrice: emoji.repeat(3) }));
+    row({ emoji }, { name, group, since, tones, parts: [...emoji].length, keywords: keywords[emoji]?.join(" "), thrice: emoji.repeat(3) }),
+  );
   return { name: "emoji.json", format: "json", tableName: "emoji", primaryKey: keyOf("emoji"), rows, text: `[\n${rows.map(json).join(",\n")}\n]\n` };
 }
 
@@ -155,7 +193,8 @@ export function figures(rows) {
 }
 
 /** The figures in one line. `short`: texts of one or two characters that are not ASCII. */
-export const told = ({ rows, texts, short, bytes, scripts }) => `${rows} rows, ${texts} texts (${short} of 1 or 2 foreign characters), ${bytes} bytes, ${scripts.size} scripts`;
+export const told = ({ rows, texts, short, bytes, scripts }) =>
+  `${rows} rows, ${texts} texts (${short} of 1 or 2 foreign characters), ${bytes} bytes, ${scripts.size} scripts`;
 
 /**
  * Asserts that the rows found are those expected, in any order: the same keys and columns, the same values. Texts that are the
@@ -174,7 +213,8 @@ export function compareRows(expected, found, where) {
     for (const part of ["primaryKey", "attributes"]) {
       const [is, must] = [one[part], wanted[part]];
       const columns = Object.keys(must);
-      if (columns.length !== Object.keys(is).length || columns.some((column) => is[column] !== must[column])) assert.deepEqual({ ...is }, { ...must }, `${where}: row ${name(one)}`);
+      if (columns.length !== Object.keys(is).length || columns.some((column) => is[column] !== must[column]))
+        assert.deepEqual({ ...is }, { ...must }, `${where}: row ${name(one)}`);
       for (const column of columns) {
         if (typeof must[column] === "string") bytes += Buffer.byteLength(must[column]);
       }

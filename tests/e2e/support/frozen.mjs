@@ -31,7 +31,10 @@ export async function openFreezable(t, context, server) {
 export async function freeze(page, other, instance) {
   for (;;) {
     page.stop();
-    const isFree = await other.evaluate((instance) => Promise.race([H.allEnded(instance).then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]), instance);
+    const isFree = await other.evaluate(
+      (instance) => Promise.race([H.allEnded(instance).then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]),
+      instance,
+    );
     if (isFree) return;
     page.thaw();
     await new Promise((resolve) => setTimeout(resolve, 20));

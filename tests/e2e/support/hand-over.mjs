@@ -20,11 +20,12 @@ const others = (pages, leader) => pages.filter((page) => page !== leader);
 const mark = (page) => page.evaluate(() => void (globalThis.slowest = 0));
 
 /** The longest wait of a tab's calls since `mark`, once it has had answers again. */
-const longest = (page) => page.evaluate(async () => {
-  const before = answers;
-  while (answers < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
-  return slowest;
-});
+const longest = (page) =>
+  page.evaluate(async () => {
+    const before = answers;
+    while (answers < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    return slowest;
+  });
 
 /**
  * Ends the leader `times` times. It, or a new tab, then follows the next one. `finish` ends the writing of a tab, because what a

@@ -77,8 +77,10 @@ export async function scoped(body) {
     value = await body({ after: (step) => undo.push(step), note: (text) => notes.push(text), explain: (step) => explanations.push(step) });
   } catch (error) {
     failure = error;
-    const late = new Promise((resolve) => { setTimeout(resolve, EXPLAINED_MS, "no answer").unref(); });
-    notes.push(...await Promise.all(explanations.map((step) => Promise.race([step().catch(String), late]))));
+    const late = new Promise((resolve) => {
+      setTimeout(resolve, EXPLAINED_MS, "no answer").unref();
+    });
+    notes.push(...(await Promise.all(explanations.map((step) => Promise.race([step().catch(String), late])))));
   }
   for (const step of undo.reverse()) {
     try {
@@ -90,17 +92,18 @@ export async function scoped(body) {
   return { value, failure, notes };
 }
 
-const runOne = ({ body, limit }) => scoped(async (context) => {
-  let timer;
-  const tooLate = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${limit} s`)), limit * 1000);
+const runOne = ({ body, limit }) =>
+  scoped(async (context) => {
+    let timer;
+    const tooLate = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not done after ${limit} s`)), limit * 1000);
+    });
+    try {
+      await Promise.race([body(context), tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
   });
-  try {
-    await Promise.race([body(context), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
-});
 
 /** Runs a test, and gives what became of it: see `Lane.run`. */
 export async function run(one) {

@@ -6,7 +6,9 @@ import { engine } from "./engine.mjs";
 import { all, run } from "./harness.mjs";
 
 const folder = new URL("../tests/", import.meta.url);
-for (const file of readdirSync(folder).filter((name) => name.endsWith(".mjs")).sort()) {
+for (const file of readdirSync(folder)
+  .filter((name) => name.endsWith(".mjs"))
+  .sort()) {
   all.file = file.replace(/\.mjs$/, "");
   await import(new URL(file, folder));
 }

@@ -42,14 +42,15 @@ export async function kill(pids) {
 }
 
 /** The threads of a process that have this name. */
-export const threads = (pid, name) => readdirSync(`/proc/${pid}/task`).filter((thread) => {
-  try {
-    return readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim() === name;
-  } catch {
-    // It has ended meanwhile.
-    return false;
-  }
-});
+export const threads = (pid, name) =>
+  readdirSync(`/proc/${pid}/task`).filter((thread) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim() === name;
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
 
 /** Makes a page whose `process()` is the one of its document: of those that `list` gives, the one that came with it. */
 export async function withProcess(make, list) {

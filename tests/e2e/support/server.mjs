@@ -8,8 +8,16 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const TYPES = {
-  ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css",
-  ".wasm": "application/wasm", ".json": "application/json", ".ndjson": "application/x-ndjson", ".csv": "text/csv", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".css": "text/css",
+  ".wasm": "application/wasm",
+  ".json": "application/json",
+  ".ndjson": "application/x-ndjson",
+  ".csv": "text/csv",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
 };
 
 /** Reads a folder into memory once, so that a build that runs meanwhile cannot mix two states of it. */
@@ -31,7 +39,8 @@ const broken = (name) => `{\n${script("asked")}\n${script(name)}}\n`;
 const LACKS = {
   "/no-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: undefined });\n',
   // Some browsers have IndexedDB in private windows, and every use of it fails.
-  "/broken-indexeddb/": 'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
+  "/broken-indexeddb/":
+    'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
   "/no-worker/": "delete globalThis.Worker;\n",
   "/trapping/": broken("trapping"),
   "/doubting/": broken("doubting"),
@@ -98,7 +107,12 @@ export async function serve(given, extra = {}) {
       return;
     }
     // A sandboxed frame has an origin of its own.
-    const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*", ...extra };
+    const headers = {
+      "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"),
+      "cache-control": "no-store",
+      "access-control-allow-origin": "*",
+      ...extra,
+    };
     await held.get(name);
     response.writeHead(200, headers).end(before === "" ? body : before + String(body ?? ""));
   });

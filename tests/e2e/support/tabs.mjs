@@ -23,7 +23,16 @@ export async function tabs(t, { options = {}, prepare = () => {}, browser = {} }
   const one = await openPage(t, context, server);
   const two = await openPage(t, context, server);
   assert.equal(await one.evaluate(open, { name: "Shared", options }), "leader");
-  await one.evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }], enableLocalTransaction: true }));
+  await one.evaluate(() =>
+    db.createTable({
+      tableName: "t",
+      primaryKey: [
+        { name: "k", type: "STRING" },
+        { name: "n", type: "INTEGER" },
+      ],
+      enableLocalTransaction: true,
+    }),
+  );
   assert.equal(await two.evaluate(open, { name: "shared", options }), "follower");
   return { server, context, one, two };
 }
@@ -44,4 +53,7 @@ export async function grown(page, name, by) {
 }
 
 /** How tabs reach each other: by the shared worker, or without it. */
-export const WAYS = [["by ports", () => {}], ["by channels", (context) => context.addInitScript(() => delete globalThis.SharedWorker)]];
+export const WAYS = [
+  ["by ports", () => {}],
+  ["by channels", (context) => context.addInitScript(() => delete globalThis.SharedWorker)],
+];

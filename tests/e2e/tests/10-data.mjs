@@ -17,10 +17,22 @@ async function putExample(clock) {
   const maxVersionOffset = clock === null ? 20 * 365 * 86400 : 2 * 86400;
   await db.createTable({ tableName: "media", primaryKey: [{ name: "ID", type: "STRING" }], maxVersions: 2, timeToLive: -1, maxVersionOffset });
   const cell = (value, version = AT) => [{ value, version }];
-  const book = await db.putRow({ tableName: "media", primaryKey: { ID: "4776" },
-    attributes: { Type: cell("Book"), ISBN: cell("123*45678912345"), PageCount: cell(666) } });
-  const music = await db.putRow({ tableName: "media", primaryKey: { ID: "6555" },
-    attributes: { Type: cell("Music"), Length: [{ value: 400, version: AT }, { value: 500, version: 1466762754000 }] } });
+  const book = await db.putRow({
+    tableName: "media",
+    primaryKey: { ID: "4776" },
+    attributes: { Type: cell("Book"), ISBN: cell("123*45678912345"), PageCount: cell(666) },
+  });
+  const music = await db.putRow({
+    tableName: "media",
+    primaryKey: { ID: "6555" },
+    attributes: {
+      Type: cell("Music"),
+      Length: [
+        { value: 400, version: AT },
+        { value: 500, version: 1466762754000 },
+      ],
+    },
+  });
   const consumed = [book.consumed, music.consumed];
   await db.close();
   return consumed;
@@ -39,29 +51,48 @@ async function readExample(clock) {
 
 const EXAMPLE = [
   { primaryKey: { ID: "4776" }, columns: { ISBN: [["123*45678912345", AT]], PageCount: [[666, AT]], Type: [["Book", AT]] } },
-  { primaryKey: { ID: "6555" }, columns: { Length: [[500, LATER], [400, AT]], Type: [["Music", AT]] } },
+  {
+    primaryKey: { ID: "6555" },
+    columns: {
+      Length: [
+        [500, LATER],
+        [400, AT],
+      ],
+      Type: [["Music", AT]],
+    },
+  },
 ];
 
-for (const [backend, [clock, said]] of singles(BACKENDS, [[1466762755000, "a clock set to 2016"], [null, "an offset that reaches back to 2016"]])) {
-  test(`D4, D3, V8: the documents' two rows are read back exactly, also after a reload and a restart (${said}, ${backend})`, async (t) => {
-    const server = await servePackage(t);
-    const profile = newProfile(t);
-    const context = await startBrowser(t, { backend, profile });
-    const page = await openPage(t, context, server);
-    const check = (read) => {
-      assert.deepEqual(read.rows, EXAMPLE);
-      assert.deepEqual(read.scanned, EXAMPLE);
-      assert.deepEqual(read.newest.columns, { Length: [[500, LATER]], Type: [["Music", AT]] });
-      assert.deepEqual(read.exact.columns, { Length: [[400, AT]] });
-    };
-    assert.deepEqual(await page.evaluate(putExample, clock), [{ read: 0, write: 1 }, { read: 0, write: 1 }]);
-    check(await page.evaluate(readExample, clock));
-    await reload(page);
-    check(await page.evaluate(readExample, clock));
-    await context.close();
-    const again = await startBrowser(t, { backend, profile });
-    check(await (await openPage(t, again, server)).evaluate(readExample, clock));
-  }, { needs: ["restart"] });
+for (const [backend, [clock, said]] of singles(BACKENDS, [
+  [1466762755000, "a clock set to 2016"],
+  [null, "an offset that reaches back to 2016"],
+])) {
+  test(
+    `D4, D3, V8: the documents' two rows are read back exactly, also after a reload and a restart (${said}, ${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const profile = newProfile(t);
+      const context = await startBrowser(t, { backend, profile });
+      const page = await openPage(t, context, server);
+      const check = (read) => {
+        assert.deepEqual(read.rows, EXAMPLE);
+        assert.deepEqual(read.scanned, EXAMPLE);
+        assert.deepEqual(read.newest.columns, { Length: [[500, LATER]], Type: [["Music", AT]] });
+        assert.deepEqual(read.exact.columns, { Length: [[400, AT]] });
+      };
+      assert.deepEqual(await page.evaluate(putExample, clock), [
+        { read: 0, write: 1 },
+        { read: 0, write: 1 },
+      ]);
+      check(await page.evaluate(readExample, clock));
+      await reload(page);
+      check(await page.evaluate(readExample, clock));
+      await context.close();
+      const again = await startBrowser(t, { backend, profile });
+      check(await (await openPage(t, again, server)).evaluate(readExample, clock));
+    },
+    { needs: ["restart"] },
+  );
 }
 
 for (const worker of turns([true, false])) {
@@ -77,10 +108,12 @@ for (const worker of turns([true, false])) {
       // A table that takes any version, and then gets the same time to live: the check cannot keep out cells that this hides.
       await db.createTable({ tableName: "lax", primaryKey, timeToLive: -1, maxVersionOffset: 10 * DAY, maxVersions: 10 });
       const instants = [1468944000000, 1468943999999, 1468943999000, 1469116799999, 1469116800000];
-      const put = (tableName, version) => H.refusal(() => db.putRow({ tableName, primaryKey: { id: String(version) }, attributes: { c: [{ value: 1, version }] } }));
+      const put = (tableName, version) =>
+        H.refusal(() => db.putRow({ tableName, primaryKey: { id: String(version) }, attributes: { c: [{ value: 1, version }] } }));
       const read = async () => {
         const visible = {};
-        for (const tableName of ["strict", "lax"]) visible[tableName] = (await H.all(db, { tableName, maxVersions: 10 })).map((row) => Number(row.primaryKey.id));
+        for (const tableName of ["strict", "lax"])
+          visible[tableName] = (await H.all(db, { tableName, maxVersions: 10 })).map((row) => Number(row.primaryKey.id));
         return visible;
       };
       const writable = {};
@@ -127,13 +160,42 @@ for (const worker of turns([true, false])) {
       const MIN = -(2n ** 63n);
       const MAX = 2n ** 63n - 1n;
       const values = {
-        max: MAX, min: MIN, justSafe: 9007199254740991, notSafe: 9007199254740992n, minusNotSafe: -9007199254740993n, zero: 0, minusOne: -1,
-        half: 0.5, three: T.double(3), tiny: Number.MIN_VALUE, huge: T.double(Number.MAX_VALUE), minusZero: T.double(-0),
-        yes: true, no: false, empty: "", ascii: "plain", umlaut: "Grüße", chinese: "表格存储", emoji: "🦀👩‍👩‍👧‍👦", nul: "a\0b", rtl: "שלום", long: "é".repeat(100_000),
-        nothing: new Uint8Array(), bytes: Uint8Array.from({ length: 256 }, (_, i) => i), big: new Uint8Array(1_000_000).fill(7),
+        max: MAX,
+        min: MIN,
+        justSafe: 9007199254740991,
+        notSafe: 9007199254740992n,
+        minusNotSafe: -9007199254740993n,
+        zero: 0,
+        minusOne: -1,
+        half: 0.5,
+        three: T.double(3),
+        tiny: Number.MIN_VALUE,
+        huge: T.double(Number.MAX_VALUE),
+        minusZero: T.double(-0),
+        yes: true,
+        no: false,
+        empty: "",
+        ascii: "plain",
+        umlaut: "Grüße",
+        chinese: "表格存储",
+        emoji: "🦀👩‍👩‍👧‍👦",
+        nul: "a\0b",
+        rtl: "שלום",
+        long: "é".repeat(100_000),
+        nothing: new Uint8Array(),
+        bytes: Uint8Array.from({ length: 256 }, (_, i) => i),
+        big: new Uint8Array(1_000_000).fill(7),
       };
       const db = await T.open("values", { worker });
-      await db.createTable({ tableName: "any", maxVersions: 5, primaryKey: [{ name: "text", type: "STRING" }, { name: "n", type: "INTEGER" }, { name: "b", type: "BINARY" }] });
+      await db.createTable({
+        tableName: "any",
+        maxVersions: 5,
+        primaryKey: [
+          { name: "text", type: "STRING" },
+          { name: "n", type: "INTEGER" },
+          { name: "b", type: "BINARY" },
+        ],
+      });
       const texts = ["", "a", "a\0", "ab", "z", "é", "中文", "文", "🦀", "\u{10FFFF}", "x".repeat(1024)];
       const integers = [MIN, -1n, 0n, 1n, MAX];
       const keys = [];
@@ -141,7 +203,8 @@ for (const worker of turns([true, false])) {
       await Promise.all(keys.map((primaryKey) => db.putRow({ tableName: "any", primaryKey, attributes: { ok: primaryKey.text.length } })));
       await db.putRow({ tableName: "any", primaryKey: { b: new Uint8Array(), n: 5, text: "values" }, attributes: values });
       // A column may have another type in every version.
-      for (const v of ["text", 5, 0.5, true, new Uint8Array([1])]) await db.updateRow({ tableName: "any", primaryKey: { b: new Uint8Array(), n: 6, text: "values" }, put: { v } });
+      for (const v of ["text", 5, 0.5, true, new Uint8Array([1])])
+        await db.updateRow({ tableName: "any", primaryKey: { b: new Uint8Array(), n: 6, text: "values" }, put: { v } });
       await db.flush();
       await db.close();
     };
@@ -159,10 +222,16 @@ for (const worker of turns([true, false])) {
       const types = mixed.columns.v.map(({ value }) => show(value));
       const stamps = mixed.columns.v.map(({ version }) => version);
       const keys = (await H.all(db, { tableName: "any" })).map(({ primaryKey }) => [primaryKey.text, String(primaryKey.n), [...primaryKey.b]]);
-      const backward = (await H.all(db, { tableName: "any", direction: "BACKWARD" })).map(({ primaryKey }) => [primaryKey.text, String(primaryKey.n), [...primaryKey.b]]);
+      const backward = (await H.all(db, { tableName: "any", direction: "BACKWARD" })).map(({ primaryKey }) => [
+        primaryKey.text,
+        String(primaryKey.n),
+        [...primaryKey.b],
+      ]);
       await db.close();
       const always = await H.openSoon("values", { worker, integers: "bigint" });
-      const bigint = (await always.getRow({ tableName: "any", primaryKey: { text: "values", n: 5n, b: new Uint8Array() }, columnsToGet: ["zero", "max", "three"] })).row;
+      const bigint = (
+        await always.getRow({ tableName: "any", primaryKey: { text: "values", n: 5n, b: new Uint8Array() }, columnsToGet: ["zero", "max", "three"] })
+      ).row;
       const asBigint = ["zero", "max", "three"].map((name) => show(bigint.get(name)));
       await always.close();
       return { values, types, stamps, keys, backward, asBigint };
@@ -172,17 +241,39 @@ for (const worker of turns([true, false])) {
     const { values, types, stamps, keys, backward, asBigint } = await page.evaluate(read, worker);
     const all = Array.from({ length: 256 }, (_, i) => i);
     assert.deepEqual(values, {
-      max: "bigint 9223372036854775807", min: "bigint -9223372036854775808", justSafe: "number 9007199254740991", notSafe: "bigint 9007199254740992",
-      minusNotSafe: "bigint -9007199254740993", zero: "number 0", minusOne: "number -1", half: "number 0.5", three: "number 3",
-      tiny: "number 5e-324", huge: "number 1.7976931348623157e+308", minusZero: "number -0", yes: "boolean true", no: "boolean false",
-      empty: "string ", ascii: "string plain", umlaut: "string Grüße", chinese: "string 表格存储", emoji: "string 🦀👩‍👩‍👧‍👦", nul: "string a\0b",
-      rtl: "string שלום", long: "string of 100000 1 é", nothing: "bytes 0  0", bytes: `bytes 256 ${all.join()} ${255 * 128}`, big: `bytes 1000000 ${all.map(() => 7).join()} 7000000`,
+      max: "bigint 9223372036854775807",
+      min: "bigint -9223372036854775808",
+      justSafe: "number 9007199254740991",
+      notSafe: "bigint 9007199254740992",
+      minusNotSafe: "bigint -9007199254740993",
+      zero: "number 0",
+      minusOne: "number -1",
+      half: "number 0.5",
+      three: "number 3",
+      tiny: "number 5e-324",
+      huge: "number 1.7976931348623157e+308",
+      minusZero: "number -0",
+      yes: "boolean true",
+      no: "boolean false",
+      empty: "string ",
+      ascii: "string plain",
+      umlaut: "string Grüße",
+      chinese: "string 表格存储",
+      emoji: "string 🦀👩‍👩‍👧‍👦",
+      nul: "string a\0b",
+      rtl: "string שלום",
+      long: "string of 100000 1 é",
+      nothing: "bytes 0  0",
+      bytes: `bytes 256 ${all.join()} ${255 * 128}`,
+      big: `bytes 1000000 ${all.map(() => 7).join()} 7000000`,
     });
     assert.deepEqual(types, ["bytes 1 1 1", "boolean true", "number 0.5", "number 5", "string text"]);
     stamps.slice(1).forEach((stamp, i) => assert.ok(stamp < stamps[i], "V10: versions of one row strictly increase"));
     assert.deepEqual(asBigint, ["bigint 0", "bigint 9223372036854775807", "number 3"]);
     // Ascending by bytes: the text's UTF-8 first.
-    const order = ([a, n, b], [c, m, d]) => Buffer.compare(Buffer.from(a), Buffer.from(c)) || (BigInt(n) < BigInt(m) ? -1 : BigInt(n) > BigInt(m) ? 1 : Buffer.compare(Buffer.from(b), Buffer.from(d)));
+    const order = ([a, n, b], [c, m, d]) =>
+      Buffer.compare(Buffer.from(a), Buffer.from(c)) ||
+      (BigInt(n) < BigInt(m) ? -1 : BigInt(n) > BigInt(m) ? 1 : Buffer.compare(Buffer.from(b), Buffer.from(d)));
     assert.equal(keys.length, 57);
     assert.deepEqual(keys, keys.toSorted(order));
     assert.deepEqual(backward, keys.toReversed());
@@ -212,19 +303,26 @@ for (const worker of turns([true, false])) {
         if (JSON.stringify(got) !== JSON.stringify([round, 1, round + 0.5, undefined, null])) wrong.push({ round, got });
       }
       const counter = { k: "counter" };
-      const seen = await Promise.all(Array.from({ length: 100 }, () =>
-        db.updateRow({ tableName, primaryKey: counter, increment: { n: 1 }, returnContent: { afterModify: ["n"] } })));
+      const seen = await Promise.all(
+        Array.from({ length: 100 }, () => db.updateRow({ tableName, primaryKey: counter, increment: { n: 1 }, returnContent: { afterModify: ["n"] } })),
+      );
       const counts = seen.map(({ row }) => row.get("n"));
       const total = (await db.getRow({ tableName, primaryKey: counter })).row.get("n");
       // One that must be the first, and many that come after it: exactly one wins.
-      const races = await Promise.all(Array.from({ length: 20 }, (_, i) => H.refusal(() =>
-        db.putRow({ tableName, primaryKey: { k: "once" }, attributes: { i }, condition: { rowExistence: "EXPECT_NOT_EXIST" } }))));
+      const races = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          H.refusal(() => db.putRow({ tableName, primaryKey: { k: "once" }, attributes: { i }, condition: { rowExistence: "EXPECT_NOT_EXIST" } })),
+        ),
+      );
       const once = (await db.getRow({ tableName, primaryKey: { k: "once" } })).row.get("i");
       await db.close();
       return { wrong, counts, total, once, codes: races.map(({ refused, code }) => (refused ? code : "stored")) };
     }, worker);
     assert.deepEqual(result.wrong, []);
-    assert.deepEqual(result.counts, Array.from({ length: 100 }, (_, i) => i + 1));
+    assert.deepEqual(
+      result.counts,
+      Array.from({ length: 100 }, (_, i) => i + 1),
+    );
     assert.equal(result.total, 100);
     assert.equal(result.once, 0);
     assert.deepEqual(result.codes, ["stored", ...Array(19).fill("OTSConditionCheckFail")]);
@@ -237,9 +335,16 @@ test("R2, R3, C1: batches tell each row's own result, ranges page in both direct
   const result = await page.evaluate(async () => {
     const db = await T.open("ranges");
     const tableName = "t";
-    await db.createTable({ tableName, primaryKey: [{ name: "p", type: "STRING" }, { name: "n", type: "INTEGER" }] });
+    await db.createTable({
+      tableName,
+      primaryKey: [
+        { name: "p", type: "STRING" },
+        { name: "n", type: "INTEGER" },
+      ],
+    });
     const put = (n, attributes = { v: n }) => ({ tableName, put: { primaryKey: { p: "p", n }, attributes } });
-    const first = await db.batchWriteRow([...Array.from({ length: 195 }, (_, n) => put(n)),
+    const first = await db.batchWriteRow([
+      ...Array.from({ length: 195 }, (_, n) => put(n)),
       { tableName: "nowhere", put: { primaryKey: { p: "p", n: 1 } } },
       put(196, { v: [{ value: 1, version: 5 }] }),
       { tableName, put: { primaryKey: { p: "p" } } },
@@ -250,7 +355,16 @@ test("R2, R3, C1: batches tell each row's own result, ranges page in both direct
     const wrongName = await H.refusal(() => db.batchWriteRow([put(7000), put(7001, { "no-name": 1 })]));
     for (let from = 200; from < 6200; from += 200) await db.batchWriteRow(Array.from({ length: 200 }, (_, i) => put(from + i)));
     const tooMany = await H.refusal(() => db.batchWriteRow(Array.from({ length: 201 }, (_, n) => put(n))));
-    const [found] = await db.batchGetRow([{ tableName, primaryKeys: [{ p: "p", n: 0 }, { p: "p", n: -1 }, { p: "p", n: 6199 }] }]);
+    const [found] = await db.batchGetRow([
+      {
+        tableName,
+        primaryKeys: [
+          { p: "p", n: 0 },
+          { p: "p", n: -1 },
+          { p: "p", n: 6199 },
+        ],
+      },
+    ]);
     const walk = async (direction, limit) => {
       const seen = [];
       const pages = [];
@@ -272,19 +386,40 @@ test("R2, R3, C1: batches tell each row's own result, ranges page in both direct
     const back = await db.getRow({ tableName, primaryKey: { p: "q", n: 1 } });
     const none = await db.getRow({ tableName, primaryKey: { p: "q", n: 2 } });
     await db.close();
-    return { outcomes, wrongName, tooMany, found: found.map(({ ok, row }) => [ok, row?.get("v") ?? null]), forward, backward, part: part.rows.map((row) => row.get("v")), units: [seven.consumed, back.consumed, none.consumed] };
+    return {
+      outcomes,
+      wrongName,
+      tooMany,
+      found: found.map(({ ok, row }) => [ok, row?.get("v") ?? null]),
+      forward,
+      backward,
+      part: part.rows.map((row) => row.get("v")),
+      units: [seven.consumed, back.consumed, none.consumed],
+    };
   });
   assert.deepEqual(result.outcomes, [...Array(195).fill("ok"), "OTSObjectNotExist", "OTSParameterInvalid", "OTSInvalidPK", "OTSConditionCheckFail", "ok"]);
   assert.equal(result.wrongName.code, "OTSParameterInvalid");
   assert.match(result.wrongName.message, /no-name/);
   assert.equal(result.tooMany.code, "OTSParameterInvalid");
-  assert.deepEqual(result.found, [[true, 0], [true, null], [true, 6199]]);
+  assert.deepEqual(result.found, [
+    [true, 0],
+    [true, null],
+    [true, 6199],
+  ]);
   const numbers = [...Array(194).keys(), ...Array.from({ length: 6000 }, (_, i) => 200 + i)];
   assert.deepEqual(result.forward.seen, numbers);
-  assert.deepEqual(result.forward.pages.map(([rows]) => rows), [5000, 1194], "R3: cut at 5000 rows");
+  assert.deepEqual(
+    result.forward.pages.map(([rows]) => rows),
+    [5000, 1194],
+    "R3: cut at 5000 rows",
+  );
   assert.deepEqual(result.backward.seen, numbers.toReversed());
   assert.deepEqual(result.part, [10, 11, 12]);
-  assert.deepEqual(result.units, [{ read: 0, write: 2 }, { read: 2, write: 0 }, { read: 1, write: 0 }]);
+  assert.deepEqual(result.units, [
+    { read: 0, write: 2 },
+    { read: 2, write: 0 },
+    { read: 1, write: 0 },
+  ]);
 });
 
 test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its name, and stores nothing", async (t) => {
@@ -295,7 +430,10 @@ test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its 
     const key = [{ name: "k", type: "STRING" }];
     await db.createTable({ tableName: "t", primaryKey: key });
     const create = (options) => () => db.createTable({ tableName: "new", primaryKey: key, ...options });
-    const put = (attributes, primaryKey = { k: "a" }) => () => db.putRow({ tableName: "t", primaryKey, attributes });
+    const put =
+      (attributes, primaryKey = { k: "a" }) =>
+      () =>
+        db.putRow({ tableName: "t", primaryKey, attributes });
     const calls = {
       "table name '1st'": create({ tableName: "1st" }),
       "table name 'a-b'": create({ tableName: "a-b" }),
@@ -319,18 +457,23 @@ test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its 
       "key of 1025": put({ v: 1 }, { k: "x".repeat(1025) }),
       "column 'a b'": put({ "a b": 1 }),
       "column is the key": put({ k: 1 }),
-      "null": put({ v: null }),
-      "undefined": put({ v: undefined }),
-      "NaN": put({ v: NaN }),
-      "infinity": put({ v: Infinity }),
+      null: put({ v: null }),
+      undefined: put({ v: undefined }),
+      NaN: put({ v: NaN }),
+      infinity: put({ v: Infinity }),
       "2^63": put({ v: 2n ** 63n }),
       "2^53 as number": put({ v: 2 ** 53 }),
       "lone surrogate": put({ v: "\ud800" }),
-      "object": put({ v: {} }),
+      object: put({ v: {} }),
       "text of 2 MB + 1": put({ v: "x".repeat(2 * 1024 * 1024 + 1) }),
       "1025 columns": put(Object.fromEntries(Array.from({ length: 1025 }, (_, i) => [`c${i}`, 1]))),
       "version too old": put({ v: [{ value: 1, version: 1 }] }),
-      "increment of a text": async () => { await db.putRow({ tableName: "t", primaryKey: { k: "text" }, attributes: { v: "x" } }); return db.updateRow({ tableName: "t", primaryKey: { k: "text" }, increment: { v: 1 } }).finally(() => db.deleteRow({ tableName: "t", primaryKey: { k: "text" } })); },
+      "increment of a text": async () => {
+        await db.putRow({ tableName: "t", primaryKey: { k: "text" }, attributes: { v: "x" } });
+        return db
+          .updateRow({ tableName: "t", primaryKey: { k: "text" }, increment: { v: 1 } })
+          .finally(() => db.deleteRow({ tableName: "t", primaryKey: { k: "text" } }));
+      },
       "0 max versions": () => db.getRow({ tableName: "t", primaryKey: { k: "a" }, maxVersions: 0 }),
       "range upside down": () => db.getRange({ tableName: "t", start: { k: "b" }, end: { k: "a" } }),
       "instance 'ab'": () => T.open("ab"),
@@ -346,10 +489,20 @@ test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its 
     await db.close();
     return { refusals, rows, tables, instances: (await T.listInstances()).map(({ name }) => name) };
   });
-  const odd = { "table there already": "OTSObjectAlreadyExist", "no such table": "OTSObjectNotExist", "describe no such table": "OTSObjectNotExist", "delete no such table": "OTSObjectNotExist", "key of another name": "OTSInvalidPK", "key too many": "OTSInvalidPK", "key of wrong type": "OTSInvalidPK", "instance not there": "OTSObjectNotExist" };
+  const odd = {
+    "table there already": "OTSObjectAlreadyExist",
+    "no such table": "OTSObjectNotExist",
+    "describe no such table": "OTSObjectNotExist",
+    "delete no such table": "OTSObjectNotExist",
+    "key of another name": "OTSInvalidPK",
+    "key too many": "OTSInvalidPK",
+    "key of wrong type": "OTSInvalidPK",
+    "instance not there": "OTSObjectNotExist",
+  };
   const wrong = [];
   for (const [what, { refused, known, code, message }] of Object.entries(refusals)) {
-    if (!refused || !known || code !== (odd[what] ?? "OTSParameterInvalid") || message.length <= 10) wrong.push(`${what}: ${refused ? `${known ? "" : "no TabStoreError, "}${code}: ${message}` : "taken"}`);
+    if (!refused || !known || code !== (odd[what] ?? "OTSParameterInvalid") || message.length <= 10)
+      wrong.push(`${what}: ${refused ? `${known ? "" : "no TabStoreError, "}${code}: ${message}` : "taken"}`);
   }
   assert.deepEqual(wrong, []);
   assert.match(refusals["column 'a b'"].message, /a b/);
@@ -404,62 +557,82 @@ for (const backend of turns(BACKENDS)) {
     const page = await openPage(t, await startBrowser(t, { backend }), server);
     const options = { cacheBytes: 1024 * 1024, memtableBytes: 512 * 1024 };
     const ROWS = 100_000;
-    const stored = await page.evaluate(async ({ options, ROWS }) => {
-      const { noise } = H;
-      const started = performance.now();
-      const db = await T.open("large", options);
-      await db.createTable({ tableName: "t", primaryKey: [{ name: "p", type: "STRING" }, { name: "n", type: "INTEGER" }] });
-      const writer = db.writer("t");
-      for (let i = 0; i < ROWS; i++) {
-        // In an order that is not that of the keys.
-        const n = (i * 7919) % ROWS;
-        const wait = writer.put({ primaryKey: { p: `part-${n % 10}`, n }, attributes: { a: n, b: n / 3, text: noise(n), even: n % 2 === 0 } });
-        if (wait) await wait;
-      }
-      const { rows } = await writer.close();
-      const metrics = await db.metrics();
-      return { rows, seconds: (performance.now() - started) / 1000, metrics };
-    }, { options, ROWS });
+    const stored = await page.evaluate(
+      async ({ options, ROWS }) => {
+        const { noise } = H;
+        const started = performance.now();
+        const db = await T.open("large", options);
+        await db.createTable({
+          tableName: "t",
+          primaryKey: [
+            { name: "p", type: "STRING" },
+            { name: "n", type: "INTEGER" },
+          ],
+        });
+        const writer = db.writer("t");
+        for (let i = 0; i < ROWS; i++) {
+          // In an order that is not that of the keys.
+          const n = (i * 7919) % ROWS;
+          const wait = writer.put({ primaryKey: { p: `part-${n % 10}`, n }, attributes: { a: n, b: n / 3, text: noise(n), even: n % 2 === 0 } });
+          if (wait) await wait;
+        }
+        const { rows } = await writer.close();
+        const metrics = await db.metrics();
+        return { rows, seconds: (performance.now() - started) / 1000, metrics };
+      },
+      { options, ROWS },
+    );
     assert.equal(stored.rows, ROWS);
     await reload(page);
-    const read = await page.evaluate(async ({ options, ROWS }) => {
-      const { noise } = H;
-      const db = await H.openSoon("large", options);
-      const right = (row, n) => row !== null && row.primaryKey.n === n && row.primaryKey.p === `part-${n % 10}` && row.get("a") === n && row.get("b") === n / 3
-        && row.get("text") === noise(n) && row.get("even") === (n % 2 === 0);
-      let state = 12345;
-      const random = () => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) % ROWS;
-      let wrongGets = 0;
-      let started = performance.now();
-      for (let i = 0; i < 40; i++) {
-        const asked = Array.from({ length: 25 }, random);
-        const got = await Promise.all(asked.map((n) => db.getRow({ tableName: "t", primaryKey: { p: `part-${n % 10}`, n } })));
-        wrongGets += got.filter(({ row }, j) => !right(row, asked[j])).length;
-      }
-      const gets = (performance.now() - started) / 1000;
-      started = performance.now();
-      let scanned = 0;
-      let wrongRows = 0;
-      let at = { p: "", n: -1 };
-      for await (const page of db.scanPages({ tableName: "t" })) {
-        for (const row of page) {
-          scanned += 1;
-          const { p, n } = row.primaryKey;
-          if (!right(row, n) || p < at.p || (p === at.p && n <= at.n)) wrongRows += 1;
-          at = { p, n };
+    const read = await page.evaluate(
+      async ({ options, ROWS }) => {
+        const { noise } = H;
+        const db = await H.openSoon("large", options);
+        const right = (row, n) =>
+          row !== null &&
+          row.primaryKey.n === n &&
+          row.primaryKey.p === `part-${n % 10}` &&
+          row.get("a") === n &&
+          row.get("b") === n / 3 &&
+          row.get("text") === noise(n) &&
+          row.get("even") === (n % 2 === 0);
+        let state = 12345;
+        const random = () => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) % ROWS;
+        let wrongGets = 0;
+        let started = performance.now();
+        for (let i = 0; i < 40; i++) {
+          const asked = Array.from({ length: 25 }, random);
+          const got = await Promise.all(asked.map((n) => db.getRow({ tableName: "t", primaryKey: { p: `part-${n % 10}`, n } })));
+          wrongGets += got.filter(({ row }, j) => !right(row, asked[j])).length;
         }
-      }
-      const scan = (performance.now() - started) / 1000;
-      const metrics = await db.metrics();
-      await db.close();
-      return { wrongGets, scanned, wrongRows, gets, scan, metrics };
-    }, { options, ROWS });
+        const gets = (performance.now() - started) / 1000;
+        started = performance.now();
+        let scanned = 0;
+        let wrongRows = 0;
+        let at = { p: "", n: -1 };
+        for await (const page of db.scanPages({ tableName: "t" })) {
+          for (const row of page) {
+            scanned += 1;
+            const { p, n } = row.primaryKey;
+            if (!right(row, n) || p < at.p || (p === at.p && n <= at.n)) wrongRows += 1;
+            at = { p, n };
+          }
+        }
+        const scan = (performance.now() - started) / 1000;
+        const metrics = await db.metrics();
+        await db.close();
+        return { wrongGets, scanned, wrongRows, gets, scan, metrics };
+      },
+      { options, ROWS },
+    );
     assert.deepEqual([read.wrongGets, read.scanned, read.wrongRows], [0, ROWS, 0]);
     assert.ok(read.metrics.cache.bytes <= options.cacheBytes, `the cache holds ${read.metrics.cache.bytes}`);
     assert.ok(read.metrics.segments.bytes > 4 * options.cacheBytes, `the data is only ${read.metrics.segments.bytes} bytes`);
     assert.ok(stored.metrics.memtable.bytes <= 4 * options.memtableBytes, `the memtable holds ${stored.metrics.memtable.bytes}`);
     assert.ok(read.metrics.wasmMemoryBytes < 64 * 1024 * 1024, `wasm memory is ${read.metrics.wasmMemoryBytes}`);
-    t.note(`${ROWS} rows in ${stored.seconds.toFixed(1)} s, ${(read.metrics.segments.bytes / 1e6).toFixed(1)} MB stored; after reload 1000 gets ${read.gets.toFixed(2)} s, scan ${read.scan.toFixed(2)} s, wasm memory ${(read.metrics.wasmMemoryBytes / 1e6).toFixed(0)} MB`);
+    t.note(
+      `${ROWS} rows in ${stored.seconds.toFixed(1)} s, ${(read.metrics.segments.bytes / 1e6).toFixed(1)} MB stored; after reload 1000 gets ${read.gets.toFixed(2)} s, scan ${read.scan.toFixed(2)} s, wasm memory ${(read.metrics.wasmMemoryBytes / 1e6).toFixed(0)} MB`,
+    );
   });
 }
 
@@ -473,7 +646,10 @@ test("Q: a closed engine gives its memory back: opening again and again in one t
       const db = await T.open(`again-${round}`, { worker: false });
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
       // Each text is another one: a text that compresses well would take no memory.
-      await db.importRows("t", Array.from({ length: 6000 }, (_, id) => ({ primaryKey: { id }, attributes: { text: `${Math.random()}${filler}` } })));
+      await db.importRows(
+        "t",
+        Array.from({ length: 6000 }, (_, id) => ({ primaryKey: { id }, attributes: { text: `${Math.random()}${filler}` } })),
+      );
       for await (const rows of db.scanPages({ tableName: "t" })) void rows.length;
       taken.push((await db.metrics()).wasmMemoryBytes);
       await db.close();

@@ -15,50 +15,63 @@ async function inPage(t, script, argument) {
 }
 
 // 100 callers all read one count and all try to replace it: 10,000 successes take a million tries.
-for (const [worker, rounds] of turns([[true, times(100, 30)], [false, 20]])) {
-  test(`R6, R5: compare-and-set by 100 callers, ${rounds} rounds each, loses no update; so do increments (${worker ? "worker" : "in the page"})`, async (t) => {
-    const seen = await inPage(t, async ([worker, rounds]) => {
-      const db = await T.open("counters", { worker });
-      await db.createTable({ tableName: "n", primaryKey: [{ name: "id", type: "STRING" }] });
-      const key = { tableName: "n", primaryKey: { id: "cas" } };
-      await db.putRow({ ...key, attributes: { count: 0 } });
-      let refused = 0;
-      const caller = async () => {
-        for (let round = 0; round < rounds; round += 1) {
-          for (;;) {
-            const count = (await db.getRow(key)).row.get("count");
-            try {
-              await db.updateRow({ ...key, put: { count: count + 1 }, condition: { rowExistence: "EXPECT_EXIST", column: T.col("count").eq(count) } });
-              break;
-            } catch (error) {
-              if (error.code !== "OTSConditionCheckFail") throw error;
-              refused += 1;
+for (const [worker, rounds] of turns([
+  [true, times(100, 30)],
+  [false, 20],
+])) {
+  test(
+    `R6, R5: compare-and-set by 100 callers, ${rounds} rounds each, loses no update; so do increments (${worker ? "worker" : "in the page"})`,
+    async (t) => {
+      const seen = await inPage(
+        t,
+        async ([worker, rounds]) => {
+          const db = await T.open("counters", { worker });
+          await db.createTable({ tableName: "n", primaryKey: [{ name: "id", type: "STRING" }] });
+          const key = { tableName: "n", primaryKey: { id: "cas" } };
+          await db.putRow({ ...key, attributes: { count: 0 } });
+          let refused = 0;
+          const caller = async () => {
+            for (let round = 0; round < rounds; round += 1) {
+              for (;;) {
+                const count = (await db.getRow(key)).row.get("count");
+                try {
+                  await db.updateRow({ ...key, put: { count: count + 1 }, condition: { rowExistence: "EXPECT_EXIST", column: T.col("count").eq(count) } });
+                  break;
+                } catch (error) {
+                  if (error.code !== "OTSConditionCheckFail") throw error;
+                  refused += 1;
+                }
+              }
             }
-          }
-        }
-      };
-      const begin = performance.now();
-      await Promise.all(Array.from({ length: 100 }, caller));
-      const took = performance.now() - begin;
-      const cas = (await db.getRow(key)).row.get("count");
+          };
+          const begin = performance.now();
+          await Promise.all(Array.from({ length: 100 }, caller));
+          const took = performance.now() - begin;
+          const cas = (await db.getRow(key)).row.get("count");
 
-      const counter = { tableName: "n", primaryKey: { id: "add" } };
-      const values = [];
-      await Promise.all(Array.from({ length: 100 }, async () => {
-        for (let round = 0; round < 100; round += 1) {
-          const { row } = await db.updateRow({ ...counter, increment: { count: 1 }, returnContent: { afterModify: ["count"] } });
-          values.push(row.get("count"));
-        }
-      }));
-      const added = (await db.getRow(counter)).row.get("count");
-      await db.close();
-      return { cas, refused, took, added, different: new Set(values).size };
-    }, [worker, rounds]);
-    assert.equal(seen.cas, 100 * rounds);
-    assert.equal(seen.added, 10_000);
-    assert.equal(seen.different, 10_000, "every increment has told another value");
-    t.note(`${100 * rounds} compare-and-sets in ${(seen.took / 1000).toFixed(1)} s, ${seen.refused} were refused and tried again`);
-  }, { seconds: 300 });
+          const counter = { tableName: "n", primaryKey: { id: "add" } };
+          const values = [];
+          await Promise.all(
+            Array.from({ length: 100 }, async () => {
+              for (let round = 0; round < 100; round += 1) {
+                const { row } = await db.updateRow({ ...counter, increment: { count: 1 }, returnContent: { afterModify: ["count"] } });
+                values.push(row.get("count"));
+              }
+            }),
+          );
+          const added = (await db.getRow(counter)).row.get("count");
+          await db.close();
+          return { cas, refused, took, added, different: new Set(values).size };
+        },
+        [worker, rounds],
+      );
+      assert.equal(seen.cas, 100 * rounds);
+      assert.equal(seen.added, 10_000);
+      assert.equal(seen.different, 10_000, "every increment has told another value");
+      t.note(`${100 * rounds} compare-and-sets in ${(seen.took / 1000).toFixed(1)} s, ${seen.refused} were refused and tried again`);
+    },
+    { seconds: 300 },
+  );
 }
 
 test("R6: filters, pagination by columns and conditions, in both notations", async (t) => {
@@ -72,7 +85,13 @@ test("R6: filters, pagination by columns and conditions, in both notations", asy
     const { col } = T;
     const found = {
       and: await ids(col("n").gt(5).and(col("n").le(8))),
-      plain: await ids({ operator: "AND", filters: [{ column: "n", comparator: "GREATER_THAN", value: 5 }, { column: "n", comparator: "LESS_EQUAL", value: 8 }] }),
+      plain: await ids({
+        operator: "AND",
+        filters: [
+          { column: "n", comparator: "GREATER_THAN", value: 5 },
+          { column: "n", comparator: "LESS_EQUAL", value: 8 },
+        ],
+      }),
       not: await ids(col("n").ge(3).not()),
       or: await ids(col("n").eq(1).or(col("n").eq(19))),
       missing: (await ids(col("odd").eq(true))).length,
@@ -86,7 +105,9 @@ test("R6: filters, pagination by columns and conditions, in both notations", asy
     found.page = Object.keys(page.row.columns);
     let deep = col("n").eq(1);
     for (let i = 0; i < 31; i += 1) deep = deep.or(col("n").eq(i));
-    found.many = await H.refusal(() => db.getRow({ tableName: "t", primaryKey: { id: 3 }, filter: { operator: "OR", filters: Array.from({ length: 32 }, (_, i) => col("n").eq(i)) } }));
+    found.many = await H.refusal(() =>
+      db.getRow({ tableName: "t", primaryKey: { id: 3 }, filter: { operator: "OR", filters: Array.from({ length: 32 }, (_, i) => col("n").eq(i)) } }),
+    );
     const conditional = (condition) => H.refusal(() => db.updateRow({ tableName: "t", primaryKey: { id: 3 }, put: { n: 100 }, condition }));
     found.conditions = [
       (await conditional({ column: col("n").eq(4) })).message,
@@ -119,12 +140,20 @@ test("R6: a counted key column is given by the store, in order, also after a rel
   const add = async () => {
     const db = await H.openSoon("counted");
     if (!(await db.listTable()).includes("m")) {
-      await db.createTable({ tableName: "m", primaryKey: [{ name: "box", type: "STRING" }, { name: "seq", type: "INTEGER", autoIncrement: true }] });
+      await db.createTable({
+        tableName: "m",
+        primaryKey: [
+          { name: "box", type: "STRING" },
+          { name: "seq", type: "INTEGER", autoIncrement: true },
+        ],
+      });
     }
     const put = (text) => db.putRow({ tableName: "m", primaryKey: { box: "a", seq: T.AUTO_INCREMENT }, attributes: { text }, returnContent: "PRIMARY_KEY" });
     const rows = await Promise.all(Array.from({ length: 50 }, (_, i) => put(`message ${i}`)));
     const seqs = rows.map(({ row }) => row.primaryKey.seq);
-    const refused = await H.refusal(() => db.putRow({ tableName: "m", primaryKey: { box: "a", seq: T.AUTO_INCREMENT }, attributes: {}, condition: { rowExistence: "EXPECT_NOT_EXIST" } }));
+    const refused = await H.refusal(() =>
+      db.putRow({ tableName: "m", primaryKey: { box: "a", seq: T.AUTO_INCREMENT }, attributes: {}, condition: { rowExistence: "EXPECT_NOT_EXIST" } }),
+    );
     const stored = (await H.all(db, { tableName: "m" })).map((row) => row.primaryKey.seq);
     return { seqs, refused: refused.message, stored };
   };
@@ -132,7 +161,10 @@ test("R6: a counted key column is given by the store, in order, also after a rel
   await reload(page);
   const second = await page.evaluate(add);
   const all = [...first.seqs, ...second.seqs];
-  assert.ok(all.every((seq, i) => i === 0 || seq > all[i - 1]), "in call order");
+  assert.ok(
+    all.every((seq, i) => i === 0 || seq > all[i - 1]),
+    "in call order",
+  );
   assert.deepEqual(second.stored, all);
   assert.equal(first.refused, "Invalid expect:EXPECT_NOT_EXIST when modify row with pk auto increment");
 });
@@ -156,7 +188,9 @@ test("T1, T5, T6, T7, I4: options change while data stays; throughput once in tw
     const ids = (await H.all(db, { tableName })).map((row) => row.primaryKey.id);
     await db.close();
     const capacity = await T.open("cheap", { storage: "memory", kind: "capacity" });
-    const reserved = await H.refusal(() => capacity.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }], reservedThroughput: { read: 1, write: 0 } }));
+    const reserved = await H.refusal(() =>
+      capacity.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }], reservedThroughput: { read: 1, write: 0 } }),
+    );
     await capacity.close();
     return { options, raised, again, later, much: much.refused, update: update.message, ids, reserved: reserved.message };
   });
@@ -201,8 +235,14 @@ test("V1, V2, V3, V4, V5: versions and time to live hide at once, show again, an
   });
   assert.deepEqual(seen.stamps, [3, 2, 1], "one clock millisecond, four versions, the newest three");
   assert.deepEqual(seen.steps, [
-    { a: [3, 2, 1], old: 1 }, { a: [3], old: 1 }, { a: [3, 2, 1], old: 1 }, { a: [3, 2, 1], old: 0 }, { a: [3, 2, 1], old: 1 },
-    { a: [3], old: 0 }, { a: [3], old: 0 }, null,
+    { a: [3, 2, 1], old: 1 },
+    { a: [3], old: 1 },
+    { a: [3, 2, 1], old: 1 },
+    { a: [3, 2, 1], old: 0 },
+    { a: [3, 2, 1], old: 1 },
+    { a: [3], old: 0 },
+    { a: [3], old: 0 },
+    null,
   ]);
 });
 
@@ -213,7 +253,13 @@ test("R7, R4: a transaction is seen by itself alone until it commits, and is dro
   const seen = await page.evaluate(async () => {
     const db = await T.open("bank", { retry: false });
     const tableName = "account";
-    await db.createTable({ tableName, primaryKey: [{ name: "bank", type: "STRING" }, { name: "id", type: "INTEGER" }] });
+    await db.createTable({
+      tableName,
+      primaryKey: [
+        { name: "bank", type: "STRING" },
+        { name: "id", type: "INTEGER" },
+      ],
+    });
     const key = (id, bank = "a") => ({ tableName, primaryKey: { bank, id } });
     await db.putRow({ ...key(1), attributes: { sum: 100 } });
     await db.putRow({ ...key(2), attributes: { sum: 0 } });
@@ -232,10 +278,13 @@ test("R7, R4: a transaction is seen by itself alone until it commits, and is dro
     const dropped = await db.startLocalTransaction({ tableName, partitionKey: { bank: "a" } });
     await dropped.deleteRow(key(1));
     await dropped.abort();
-    const atomic = await db.batchWriteRow([
-      { tableName, put: { primaryKey: { bank: "a", id: 5 }, attributes: {} } },
-      { tableName, put: { primaryKey: { bank: "b", id: 6 }, attributes: {} } },
-    ], { atomic: true });
+    const atomic = await db.batchWriteRow(
+      [
+        { tableName, put: { primaryKey: { bank: "a", id: 5 }, attributes: {} } },
+        { tableName, put: { primaryKey: { bank: "b", id: 6 }, attributes: {} } },
+      ],
+      { atomic: true },
+    );
     const rows = (await H.all(db, { tableName })).length;
     // A transaction that is never ended is gone with its page.
     const lost = await db.startLocalTransaction({ tableName, partitionKey: { bank: "a" } });

@@ -7,63 +7,92 @@ import { test, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
 for (const backend of turns(BACKENDS)) {
-  test(`R6, T8: an index is built over what is there, goes on after a reload, and equals its table (${backend})`, async (t) => {
-    const server = await servePackage(t);
-    const page = await openPage(t, await startBrowser(t, { backend }), server);
-    const begun = await page.evaluate(async () => {
-      const db = await T.open("shop");
-      await db.createTable({
-        tableName: "order", primaryKey: [{ name: "shop", type: "INTEGER" }, { name: "id", type: "INTEGER" }],
-        definedColumns: [{ name: "city", type: "STRING" }, { name: "price", type: "INTEGER" }],
-        indexes: [{ indexName: "by_price", type: "LOCAL", primaryKey: ["shop", "price"], columns: ["city"] }],
+  test(
+    `R6, T8: an index is built over what is there, goes on after a reload, and equals its table (${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t, { backend }), server);
+      const begun = await page.evaluate(async () => {
+        const db = await T.open("shop");
+        await db.createTable({
+          tableName: "order",
+          primaryKey: [
+            { name: "shop", type: "INTEGER" },
+            { name: "id", type: "INTEGER" },
+          ],
+          definedColumns: [
+            { name: "city", type: "STRING" },
+            { name: "price", type: "INTEGER" },
+          ],
+          indexes: [{ indexName: "by_price", type: "LOCAL", primaryKey: ["shop", "price"], columns: ["city"] }],
+        });
+        const writer = db.writer("order");
+        for (let id = 0; id < 20_000; id += 1) {
+          const wait = writer.put({
+            primaryKey: { shop: id % 7, id },
+            attributes: { city: `city ${id % 100}`, price: (id * 7919) % 1000, note: "x".repeat(50) },
+          });
+          if (wait) await wait;
+        }
+        await writer.close();
+        await db.createIndex({
+          tableName: "order",
+          index: { indexName: "by_city", type: "GLOBAL", primaryKey: ["city"], columns: ["price"] },
+          includeBaseData: true,
+        });
+        const { indexes } = await db.describeTable("order");
+        const early = await H.refusal(() => db.getRange({ tableName: "by_city" }));
+        return {
+          phase: indexes.find(({ indexName }) => indexName === "by_city").phase,
+          early: early.message,
+          direct: (await H.refusal(() => db.putRow({ tableName: "by_price", primaryKey: { shop: 1, price: 1, id: 1 }, attributes: {} }))).message,
+        };
       });
-      const writer = db.writer("order");
-      for (let id = 0; id < 20_000; id += 1) {
-        const wait = writer.put({ primaryKey: { shop: id % 7, id }, attributes: { city: `city ${id % 100}`, price: (id * 7919) % 1000, note: "x".repeat(50) } });
-        if (wait) await wait;
-      }
-      await writer.close();
-      await db.createIndex({ tableName: "order", index: { indexName: "by_city", type: "GLOBAL", primaryKey: ["city"], columns: ["price"] }, includeBaseData: true });
-      const { indexes } = await db.describeTable("order");
-      const early = await H.refusal(() => db.getRange({ tableName: "by_city" }));
-      return { phase: indexes.find(({ indexName }) => indexName === "by_city").phase, early: early.message, direct: (await H.refusal(() => db.putRow({ tableName: "by_price", primaryKey: { shop: 1, price: 1, id: 1 }, attributes: {} }))).message };
-    });
-    assert.equal(begun.phase, "FULL");
-    assert.match(begun.early, /^Disallow read index table in building base state/);
-    assert.equal(begun.direct, "Can't write index table directly");
-    await reload(page);
-    const seen = await page.evaluate(async () => {
-      const db = await H.openSoon("shop");
-      const key = (id) => ({ tableName: "order", primaryKey: { shop: id % 7, id } });
-      await db.updateRow({ ...key(19_999), put: { city: "elsewhere" } });
-      await db.deleteRow(key(0));
-      const until = performance.now() + 30_000;
-      let index;
-      do {
-        index = (await db.describeTable("order")).indexes.find(({ indexName }) => indexName === "by_city");
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      } while (index.phase === "FULL" && performance.now() < until);
-      const derived = [];
-      for (const row of await H.all(db, { tableName: "order" })) {
-        derived.push(JSON.stringify([row.get("city"), row.primaryKey.shop, row.primaryKey.id, row.get("price")]));
-      }
-      const indexed = (await H.all(db, { tableName: "by_city" })).map((row) =>
-        JSON.stringify([row.primaryKey.city, row.primaryKey.shop, row.primaryKey.id, row.get("price")]));
-      const local = (await H.all(db, { tableName: "by_price" })).length;
-      const moved = (await H.all(db, { tableName: "by_city", start: { city: "elsewhere", shop: T.INF_MIN, id: T.INF_MIN }, end: { city: "elsewhere", shop: T.INF_MAX, id: T.INF_MAX } })).length;
-      const ttl = await H.refusal(() => db.updateTable({ tableName: "order", timeToLive: 86400, allowUpdate: false }));
-      await db.close();
-      return { index, same: derived.sort().join() === indexed.sort().join(), count: indexed.length, local, moved, ttl };
-    });
-    assert.equal(seen.index.phase, "INCR");
-    assert.equal(seen.index.lagMs, 0);
-    assert.ok(seen.same, "the index is what a scan of the table derives");
-    assert.equal(seen.count, 19_999);
-    assert.equal(seen.local, 19_999);
-    assert.equal(seen.moved, 1);
-    assert.equal(seen.ttl.code, "OTSParameterInvalid");
-    assert.equal(seen.ttl.message, "[table ttl] must be bigger than or equal search index ttl");
-  }, { seconds: 120 });
+      assert.equal(begun.phase, "FULL");
+      assert.match(begun.early, /^Disallow read index table in building base state/);
+      assert.equal(begun.direct, "Can't write index table directly");
+      await reload(page);
+      const seen = await page.evaluate(async () => {
+        const db = await H.openSoon("shop");
+        const key = (id) => ({ tableName: "order", primaryKey: { shop: id % 7, id } });
+        await db.updateRow({ ...key(19_999), put: { city: "elsewhere" } });
+        await db.deleteRow(key(0));
+        const until = performance.now() + 30_000;
+        let index;
+        do {
+          index = (await db.describeTable("order")).indexes.find(({ indexName }) => indexName === "by_city");
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        } while (index.phase === "FULL" && performance.now() < until);
+        const derived = [];
+        for (const row of await H.all(db, { tableName: "order" })) {
+          derived.push(JSON.stringify([row.get("city"), row.primaryKey.shop, row.primaryKey.id, row.get("price")]));
+        }
+        const indexed = (await H.all(db, { tableName: "by_city" })).map((row) =>
+          JSON.stringify([row.primaryKey.city, row.primaryKey.shop, row.primaryKey.id, row.get("price")]),
+        );
+        const local = (await H.all(db, { tableName: "by_price" })).length;
+        const moved = (
+          await H.all(db, {
+            tableName: "by_city",
+            start: { city: "elsewhere", shop: T.INF_MIN, id: T.INF_MIN },
+            end: { city: "elsewhere", shop: T.INF_MAX, id: T.INF_MAX },
+          })
+        ).length;
+        const ttl = await H.refusal(() => db.updateTable({ tableName: "order", timeToLive: 86400, allowUpdate: false }));
+        await db.close();
+        return { index, same: derived.sort().join() === indexed.sort().join(), count: indexed.length, local, moved, ttl };
+      });
+      assert.equal(seen.index.phase, "INCR");
+      assert.equal(seen.index.lagMs, 0);
+      assert.ok(seen.same, "the index is what a scan of the table derives");
+      assert.equal(seen.count, 19_999);
+      assert.equal(seen.local, 19_999);
+      assert.equal(seen.moved, 1);
+      assert.equal(seen.ttl.code, "OTSParameterInvalid");
+      assert.equal(seen.ttl.message, "[table ttl] must be bigger than or equal search index ttl");
+    },
+    { seconds: 120 },
+  );
 }
 
 test("P4: split points cut a table into slices of about the asked size, from metadata", async (t) => {
@@ -90,7 +119,10 @@ test("P4: split points cut a table into slices of about the asked size, from met
     await db.close();
     return { sizes, consumed, small: small.message };
   });
-  assert.equal(seen.sizes.reduce((sum, bytes) => sum + bytes, 0), 60_000 * 164);
+  assert.equal(
+    seen.sizes.reduce((sum, bytes) => sum + bytes, 0),
+    60_000 * 164,
+  );
   for (const bytes of seen.sizes.slice(0, -1)) assert.ok(Math.abs(bytes / (1 << 20) - 1) <= 0.3, `a slice of ${bytes} bytes`);
   assert.deepEqual(seen.consumed, { read: seen.sizes.length, write: 0 });
   assert.equal(seen.small, "The split_size should be greater than 0.");
@@ -105,7 +137,11 @@ test("C1, C2, C3, C4: units are metered by the second and the hour, kept across 
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], reservedThroughput: { read: 100, write: 0 } });
     await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { text: "x".repeat(3000) } });
     // The documents' three seconds: 120, 95 and 110 reads at 100 reserved.
-    for (const [second, reads] of [[1, 120], [2, 95], [3, 110]]) {
+    for (const [second, reads] of [
+      [1, 120],
+      [2, 95],
+      [3, 110],
+    ]) {
       await db.setClock(HOUR + second * 1000);
       await Promise.all(Array.from({ length: reads }, () => db.getRow({ tableName: "t", primaryKey: { id: 1 } })));
     }
@@ -120,12 +156,25 @@ test("C1, C2, C3, C4: units are metered by the second and the hour, kept across 
     const db = await H.openSoon("meter", { clock: { now: HOUR + 5000 } });
     const seconds = await db.computeConsumed({ tableName: "t", period: "second", start: HOUR + 1000, end: HOUR + 4000 });
     await db.setClock(HOUR + 3_600_000);
-    const hour = await db.computeConsumed({ tableName: "t", period: "hour", start: HOUR, end: HOUR + 3_600_000, prices: { reserved: { read: 2, write: 2 }, onDemand: { read: 10_000, write: 0 } } });
+    const hour = await db.computeConsumed({
+      tableName: "t",
+      period: "hour",
+      start: HOUR,
+      end: HOUR + 3_600_000,
+      prices: { reserved: { read: 2, write: 2 }, onDemand: { read: 10_000, write: 0 } },
+    });
     const all = await db.computeConsumed({ period: "hour", start: HOUR, end: HOUR + 3_600_000 });
     await db.close();
     return { seconds, hour, all };
   }, HOUR);
-  assert.deepEqual(seen.seconds.periods.map(({ consumed, onDemand, reserved }) => [consumed.read, onDemand.read, reserved.read]), [[120, 20, 100], [95, 0, 100], [110, 10, 100]]);
+  assert.deepEqual(
+    seen.seconds.periods.map(({ consumed, onDemand, reserved }) => [consumed.read, onDemand.read, reserved.read]),
+    [
+      [120, 20, 100],
+      [95, 0, 100],
+      [110, 10, 100],
+    ],
+  );
   assert.equal(seen.seconds.total.onDemand.read, 30);
   assert.equal(seen.hour.periods.length, 1);
   assert.equal(seen.hour.total.onDemand.read, 30);
@@ -139,7 +188,10 @@ test("C5: a partition key over the limit is refused within the second, and the c
   const page = await openPage(t, await startBrowser(t), server);
   const seen = await page.evaluate(async () => {
     const lesson = await T.open("throttled", { storage: "memory", clock: { now: 1_700_000_000_000 }, throttle: { unitsPerSecond: 10 }, retry: false });
-    const primaryKey = [{ name: "p", type: "STRING" }, { name: "id", type: "INTEGER" }];
+    const primaryKey = [
+      { name: "p", type: "STRING" },
+      { name: "id", type: "INTEGER" },
+    ];
     await lesson.createTable({ tableName: "t", primaryKey });
     const put = (db, p, id) => db.putRow({ tableName: "t", primaryKey: { p, id }, attributes: {} });
     const outcomes = await Promise.all(Array.from({ length: 15 }, (_, id) => H.refusal(() => put(lesson, "hot", id))));
@@ -202,5 +254,8 @@ test("V9: storage is metered: the documents' example weighs 334 bytes, or 194", 
     await db.close();
     return [both, newest];
   });
-  assert.deepEqual(weights, [{ rows: 1, bytes: 334 }, { rows: 1, bytes: 194 }]);
+  assert.deepEqual(weights, [
+    { rows: 1, bytes: 334 },
+    { rows: 1, bytes: 194 },
+  ]);
 });

@@ -11,15 +11,39 @@ test("W3: operations, options and errors carry the names of the product document
   const page = await openPage(t, await startBrowser(t), server);
   const { missing, told, errors } = await page.evaluate(async () => {
     const db = await T.open("names");
-    const operations = ["createTable", "listTable", "describeTable", "updateTable", "deleteTable", "computeSplitPointsBySize",
-      "createIndex", "dropIndex", "addDefinedColumn", "deleteDefinedColumn", "getRow", "putRow", "updateRow", "deleteRow",
-      "batchGetRow", "batchWriteRow", "getRange", "startLocalTransaction"];
+    const operations = [
+      "createTable",
+      "listTable",
+      "describeTable",
+      "updateTable",
+      "deleteTable",
+      "computeSplitPointsBySize",
+      "createIndex",
+      "dropIndex",
+      "addDefinedColumn",
+      "deleteDefinedColumn",
+      "getRow",
+      "putRow",
+      "updateRow",
+      "deleteRow",
+      "batchGetRow",
+      "batchWriteRow",
+      "getRange",
+      "startLocalTransaction",
+    ];
     const missing = operations.filter((name) => typeof db[name] !== "function");
     const options = { timeToLive: -1, maxVersions: 3, maxVersionOffset: 7200, allowUpdate: true };
-    const key = [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }];
+    const key = [
+      { name: "k", type: "STRING" },
+      { name: "n", type: "INTEGER" },
+    ];
     await db.createTable({ tableName: "t", primaryKey: key, ...options, reservedThroughput: { read: 1, write: 2 } });
     const { timeToLive, maxVersions, maxVersionOffset, allowUpdate, primaryKey, reservedThroughput } = await db.describeTable("t");
-    const told = { options: { timeToLive, maxVersions, maxVersionOffset, allowUpdate }, key: primaryKey.map(({ name, type }) => ({ name, type })), reserved: [reservedThroughput.read, reservedThroughput.write] };
+    const told = {
+      options: { timeToLive, maxVersions, maxVersionOffset, allowUpdate },
+      key: primaryKey.map(({ name, type }) => ({ name, type })),
+      reserved: [reservedThroughput.read, reservedThroughput.write],
+    };
     const row = { tableName: "t", primaryKey: { k: "a", n: 1 } };
     const refused = {
       OTSParameterInvalid: () => db.getRow({ ...row, maxVersions: 0 }),
@@ -40,7 +64,10 @@ test("W3: operations, options and errors carry the names of the product document
   assert.deepEqual(missing, []);
   assert.deepEqual(told, {
     options: { timeToLive: -1, maxVersions: 3, maxVersionOffset: 7200, allowUpdate: true },
-    key: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }],
+    key: [
+      { name: "k", type: "STRING" },
+      { name: "n", type: "INTEGER" },
+    ],
     reserved: [1, 2],
   });
   for (const [code, error] of Object.entries(errors)) {

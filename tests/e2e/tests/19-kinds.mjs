@@ -11,7 +11,10 @@ const ROWS = 8000;
 
 /** Fills an instance of a kind with what devices report and with what people note about customers. */
 async function fill({ instance, kind, rows }) {
-  const WORDS = "river station morning pressure cloud window harbour signal bridge valley copper engine garden winter marble paper thunder orange silver market pencil forest mountain island kitchen lantern".split(" ");
+  const WORDS =
+    "river station morning pressure cloud window harbour signal bridge valley copper engine garden winter marble paper thunder orange silver market pencil forest mountain island kitchen lantern".split(
+      " ",
+    );
   let state = 7;
   const random = (most) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -26,10 +29,20 @@ async function fill({ instance, kind, rows }) {
   let at = 1_700_000_000_000;
   for (let id = 0; id < rows; id++) {
     at += 60_000 + random(5) * 1000;
-    await reports.put({ primaryKey: { id }, attributes: {
-      at, device: `device-${random(40)}`, level: 70 + random(9), state: ["on", "on", "idle", "off"][random(4)], temperature: 18 + random(80) / 10,
-    } });
-    await notes.put({ primaryKey: { id }, attributes: { name: words(2), city: words(1), note: words(12), count: random(1_000_000), price: random(100_000) / 8 } });
+    await reports.put({
+      primaryKey: { id },
+      attributes: {
+        at,
+        device: `device-${random(40)}`,
+        level: 70 + random(9),
+        state: ["on", "on", "idle", "off"][random(4)],
+        temperature: 18 + random(80) / 10,
+      },
+    });
+    await notes.put({
+      primaryKey: { id },
+      attributes: { name: words(2), city: words(1), note: words(12), count: random(1_000_000), price: random(100_000) / 8 },
+    });
   }
   await reports.close();
   await notes.close();
@@ -65,7 +78,10 @@ test("I4: of the same rows a capacity instance stores at most 0.7 times the byte
   const seen = [];
   for (const instance of KINDS) seen.push(await page.evaluate(look, { instance, rows: ROWS }));
   const [fast, dense] = seen;
-  assert.deepEqual(seen.map(({ kind }) => kind), KINDS);
+  assert.deepEqual(
+    seen.map(({ kind }) => kind),
+    KINDS,
+  );
   assert.equal(fast.sum, dense.sum, "the same rows");
   t.note(`${fast.blocks} and ${dense.blocks} bytes in IndexedDB: ${(dense.blocks / fast.blocks).toFixed(2)} x`);
   for (const bytes of ["segments", "blocks"]) assert.ok(dense[bytes] <= 0.7 * fast[bytes], `${bytes}: ${dense[bytes]} of ${fast[bytes]}`);

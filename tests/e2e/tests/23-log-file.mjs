@@ -20,7 +20,8 @@ const prepare = () => {
     /** Puts rows until the log is in files, which are opened after the first record. Returns their number. */
     async untilInFiles(from) {
       let count = 0;
-      while (!(await db.metrics()).log.inFiles) await db.putRow({ tableName: "t", primaryKey: { id: from + count++ }, attributes: { text: H.noise(from, 60) } });
+      while (!(await db.metrics()).log.inFiles)
+        await db.putRow({ tableName: "t", primaryKey: { id: from + count++ }, attributes: { text: H.noise(from, 60) } });
       return count;
     },
     async rows(name, options) {
@@ -45,123 +46,153 @@ const prepare = () => {
 };
 
 for (const backend of BACKENDS) {
-  test(`Q: the records of a worker go to files, and are there after its tab was killed (${backend})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t, { backend });
-    const first = await openPage(t, context, server);
-    await first.evaluate(prepare);
-    await first.evaluate(() => F.fill("log", 0, 1));
-    const { early, stored, log } = await first.evaluate(async () => {
-      const early = await F.untilInFiles(1);
-      await db.putRow({ tableName: "t", primaryKey: { id: 1 + early } });
-      const stored = await F.records("log");
-      for (let id = 2 + early; id < 500 + early; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
-      return { early, stored, log: (await db.metrics()).log };
-    });
-    assert.ok(log.inFiles && log.records > 490, JSON.stringify(log));
-    assert.equal(await first.evaluate(() => F.records("log")), stored, "IndexedDB has the first records only");
-    t.note(`${early} puts until the files were open`);
-    assert.deepEqual(await first.evaluate(() => F.files("log")), ["1-0", "1-1"]);
-    await engine.kill(context, first);
+  test(
+    `Q: the records of a worker go to files, and are there after its tab was killed (${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const first = await openPage(t, context, server);
+      await first.evaluate(prepare);
+      await first.evaluate(() => F.fill("log", 0, 1));
+      const { early, stored, log } = await first.evaluate(async () => {
+        const early = await F.untilInFiles(1);
+        await db.putRow({ tableName: "t", primaryKey: { id: 1 + early } });
+        const stored = await F.records("log");
+        for (let id = 2 + early; id < 500 + early; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
+        return { early, stored, log: (await db.metrics()).log };
+      });
+      assert.ok(log.inFiles && log.records > 490, JSON.stringify(log));
+      assert.equal(await first.evaluate(() => F.records("log")), stored, "IndexedDB has the first records only");
+      t.note(`${early} puts until the files were open`);
+      assert.deepEqual(await first.evaluate(() => F.files("log")), ["1-0", "1-1"]);
+      await engine.kill(context, first);
 
-    const second = await openPage(t, context, server);
-    await second.evaluate(prepare);
-    assert.deepEqual(await second.evaluate(() => F.rows("log")), { rows: 500 + early, inFiles: true });
-    // A close leaves what every version opens.
-    await second.evaluate(() => db.close());
-    assert.deepEqual(await second.evaluate(async () => (await H.rawKeys("log", "manifest")).filter((id) => id > 1e9)), []);
-    assert.deepEqual(await second.evaluate(() => F.rows("log", { worker: false })), { rows: 500 + early, inFiles: false });
-  }, { needs: ["files", "crash"] });
+      const second = await openPage(t, context, server);
+      await second.evaluate(prepare);
+      assert.deepEqual(await second.evaluate(() => F.rows("log")), { rows: 500 + early, inFiles: true });
+      // A close leaves what every version opens.
+      await second.evaluate(() => db.close());
+      assert.deepEqual(await second.evaluate(async () => (await H.rawKeys("log", "manifest")).filter((id) => id > 1e9)), []);
+      assert.deepEqual(await second.evaluate(() => F.rows("log", { worker: false })), { rows: 500 + early, inFiles: false });
+    },
+    { needs: ["files", "crash"] },
+  );
 }
 
-test("Q: an engine in a page takes over the log of a worker that was killed, and a worker that of the page", async (t) => {
-  const server = await servePackage(t);
-  const context = await startBrowser(t);
-  let rows = 0;
-  for (const worker of [true, false, true, false]) {
+test(
+  "Q: an engine in a page takes over the log of a worker that was killed, and a worker that of the page",
+  async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    let rows = 0;
+    for (const worker of [true, false, true, false]) {
+      const page = await openPage(t, context, server);
+      await page.evaluate(prepare);
+      if (rows > 0) assert.equal((await page.evaluate((worker) => F.rows("turns", { worker }), worker)).rows, rows);
+      rows += await page.evaluate(
+        async ([rows, worker]) => {
+          if (rows > 0) await db.close();
+          await F.fill("turns", rows, 300, { worker });
+          return 300 + (worker ? await F.untilInFiles(rows + 300) : 0);
+        },
+        [rows, worker],
+      );
+      assert.equal(await page.evaluate(async () => (await db.metrics()).log.inFiles), worker);
+      await engine.kill(context, page);
+    }
+  },
+  { needs: ["files", "crash"] },
+);
+
+test(
+  "I1: a deleted instance leaves no log, and a new one of its name begins empty",
+  async (t) => {
+    const page = await openPage(t, await startBrowser(t), await servePackage(t));
+    await page.evaluate(prepare);
+    const seen = await page.evaluate(async () => {
+      await F.fill("gone", 0, 100);
+      const before = (await F.files("gone")).length;
+      await db.close();
+      await T.deleteInstance("gone");
+      const after = await F.files("gone").catch(({ name }) => name);
+      await F.fill("gone", 0, 5);
+      await db.close();
+      return { before, after, again: (await F.rows("gone")).rows };
+    });
+    assert.deepEqual(seen, { before: 2, after: "NotFoundError", again: 5 });
+  },
+  { needs: ["files"] },
+);
+
+test(
+  "R5: an instance whose log files are gone is refused by name, and a salvage gives the rest",
+  async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const first = await openPage(t, context, server);
+    await first.evaluate(prepare);
+    await first.evaluate(async () => {
+      await F.fill("damaged", 0, 100);
+      await db.flush();
+      for (let id = 100; id < 150; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
+    });
+    await engine.kill(context, first);
     const page = await openPage(t, context, server);
     await page.evaluate(prepare);
-    if (rows > 0) assert.equal((await page.evaluate((worker) => F.rows("turns", { worker }), worker)).rows, rows);
-    rows += await page.evaluate(async ([rows, worker]) => {
-      if (rows > 0) await db.close();
-      await F.fill("turns", rows, 300, { worker });
-      return 300 + (worker ? await F.untilInFiles(rows + 300) : 0);
-    }, [rows, worker]);
-    assert.equal(await page.evaluate(async () => (await db.metrics()).log.inFiles), worker);
-    await engine.kill(context, page);
-  }
-}, { needs: ["files", "crash"] });
-
-test("I1: a deleted instance leaves no log, and a new one of its name begins empty", async (t) => {
-  const page = await openPage(t, await startBrowser(t), await servePackage(t));
-  await page.evaluate(prepare);
-  const seen = await page.evaluate(async () => {
-    await F.fill("gone", 0, 100);
-    const before = (await F.files("gone")).length;
-    await db.close();
-    await T.deleteInstance("gone");
-    const after = await F.files("gone").catch(({ name }) => name);
-    await F.fill("gone", 0, 5);
-    await db.close();
-    return { before, after, again: (await F.rows("gone")).rows };
-  });
-  assert.deepEqual(seen, { before: 2, after: "NotFoundError", again: 5 });
-}, { needs: ["files"] });
-
-test("R5: an instance whose log files are gone is refused by name, and a salvage gives the rest", async (t) => {
-  const server = await servePackage(t);
-  const context = await startBrowser(t);
-  const first = await openPage(t, context, server);
-  await first.evaluate(prepare);
-  await first.evaluate(async () => {
-    await F.fill("damaged", 0, 100);
-    await db.flush();
-    for (let id = 100; id < 150; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
-  });
-  await engine.kill(context, first);
-  const page = await openPage(t, context, server);
-  await page.evaluate(prepare);
-  const seen = await page.evaluate(async () => {
-    const folder = await F.folder("damaged");
-    for (const name of await F.files("damaged")) {
-      // The killed worker may have it for some milliseconds more.
-      for (let tries = 0; tries < 100; tries++) if (await folder.removeEntry(name).then(() => true, () => new Promise((resolve) => setTimeout(resolve, 20)))) break;
-    }
-    const { code, message } = await H.refusal(() => H.openSoon("damaged"));
-    const { rows } = await F.rows("damaged", { salvage: true });
-    const missing = await db.missing();
-    return { code, message, rows, missing: missing.length };
-  });
-  assert.equal(seen.code, "Corrupt", JSON.stringify(seen));
-  assert.match(seen.message, /the log/);
-  assert.ok(seen.rows === 100 && seen.missing > 0, JSON.stringify(seen));
-}, { needs: ["files", "crash"] });
+    const seen = await page.evaluate(async () => {
+      const folder = await F.folder("damaged");
+      for (const name of await F.files("damaged")) {
+        // The killed worker may have it for some milliseconds more.
+        for (let tries = 0; tries < 100; tries++)
+          if (
+            await folder.removeEntry(name).then(
+              () => true,
+              () => new Promise((resolve) => setTimeout(resolve, 20)),
+            )
+          )
+            break;
+      }
+      const { code, message } = await H.refusal(() => H.openSoon("damaged"));
+      const { rows } = await F.rows("damaged", { salvage: true });
+      const missing = await db.missing();
+      return { code, message, rows, missing: missing.length };
+    });
+    assert.equal(seen.code, "Corrupt", JSON.stringify(seen));
+    assert.match(seen.message, /the log/);
+    assert.ok(seen.rows === 100 && seen.missing > 0, JSON.stringify(seen));
+  },
+  { needs: ["files", "crash"] },
+);
 
 for (const backend of BACKENDS) {
-  test(`Q: on a full origin writes go on while the file has room, then they are refused by name, and all others are there (${backend})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t, { backend });
-    const page = await openPage(t, context, server);
-    await page.evaluate(prepare);
-    const limit = await engine.limit(context, page, server, 14_000_000);
-    await page.evaluate(async () => {
-      await F.fill("full", 0, 1000);
-      await db.flush();
-      globalThis.put = (id) => H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 10_000) } }));
-    });
-    await limit(await page.evaluate(async () => (await navigator.storage.estimate()).usage));
-    const { stored, code } = await page.evaluate(async () => {
-      for (let stored = 0; ; stored++) {
-        const { refused, code } = await put(1000 + stored);
-        if (refused) return { stored, code };
-      }
-    });
-    assert.equal(code, "QuotaExceeded");
-    await engine.kill(context, page);
-    const second = await openPage(t, context, server);
-    await second.evaluate(prepare);
-    const { rows } = await second.evaluate(() => F.rows("full"));
-    assert.ok(rows === 1000 + stored || rows === 1001 + stored, `${rows} rows, ${stored} more were acknowledged`);
-    t.note(`${stored} more rows of 10 KB`);
-  }, { needs: ["files", "quota", "resizing", "crash"] });
+  test(
+    `Q: on a full origin writes go on while the file has room, then they are refused by name, and all others are there (${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const page = await openPage(t, context, server);
+      await page.evaluate(prepare);
+      const limit = await engine.limit(context, page, server, 14_000_000);
+      await page.evaluate(async () => {
+        await F.fill("full", 0, 1000);
+        await db.flush();
+        globalThis.put = (id) => H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 10_000) } }));
+      });
+      await limit(await page.evaluate(async () => (await navigator.storage.estimate()).usage));
+      const { stored, code } = await page.evaluate(async () => {
+        for (let stored = 0; ; stored++) {
+          const { refused, code } = await put(1000 + stored);
+          if (refused) return { stored, code };
+        }
+      });
+      assert.equal(code, "QuotaExceeded");
+      await engine.kill(context, page);
+      const second = await openPage(t, context, server);
+      await second.evaluate(prepare);
+      const { rows } = await second.evaluate(() => F.rows("full"));
+      assert.ok(rows === 1000 + stored || rows === 1001 + stored, `${rows} rows, ${stored} more were acknowledged`);
+      t.note(`${stored} more rows of 10 KB`);
+    },
+    { needs: ["files", "quota", "resizing", "crash"] },
+  );
 }

@@ -41,7 +41,10 @@ test("ST1, ST3: a page reads changes on behind its token after a reload, and eac
   await page.waitForFunction(() => globalThis.T !== undefined);
   await page.evaluate(begin);
   const second = await page.evaluate(() => take());
-  assert.deepEqual(second, Array.from({ length: 3000 }, (_, i) => 100 + i));
+  assert.deepEqual(
+    second,
+    Array.from({ length: 3000 }, (_, i) => 100 + i),
+  );
   assert.deepEqual(await page.evaluate(() => take()), []);
 });
 
@@ -78,52 +81,66 @@ const live = async (tab) => {
 };
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
-  test(`ST2: live readers in other tabs get each change once while the leader ${ends} again and again (${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { prepare });
-    const pages = [one, two, await openPage(t, context, server)];
-    await pages[2].evaluate(open, { name: "shared", options: {} });
-    await one.evaluate(() => db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } }));
-    // The one that never leads until the end reads all.
-    const last = pages[2];
-    for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(live, tab);
-    await one.evaluate(async () => {
-      for (let n = 0; n < 50; n++) await db.putRow({ tableName: "t", primaryKey: { k: "one", n } });
-      await db.flush();
-    });
-    const end = async (page) => {
-      if (ends === "closes") await page.close();
-      else await engine.crash(context, page);
-    };
-    await end(one);
-    await led([two, last]);
-    await Promise.all([two, last].map((page) => grown(page, "rows", 21)));
-    const done = await two.evaluate(async () => {
-      stopped = true;
-      await writing;
-      return { errors, rows, counted };
-    });
-    assert.deepEqual(done.errors, []);
-    await end(two);
-    await led([last]);
-    await grown(last, "rows", 21);
-    const found = await last.evaluate(async () => {
-      stopped = true;
-      await writing;
-      const stored = [];
-      for await (const row of db.scan({ tableName: "t" })) stored.push([row.primaryKey.k, row.primaryKey.n, row.get("v")]);
-      const count = stored.find(([k]) => k === "count")[2];
-      // It comes by itself.
-      while (seen.filter(([, k]) => k === "count").length < count) await new Promise((resolve) => setTimeout(resolve, 10));
-      await enough();
-      return { errors, seen, stored, rows, counted };
-    });
-    assert.deepEqual(found.errors, []);
-    const counts = found.seen.filter(([, k]) => k === "count").map(([, , , v]) => v);
-    assert.deepEqual(counts, Array.from({ length: counts.length }, (_, i) => i + 1), "each increment once, in order");
-    assert.equal(counts.length, done.counted + found.counted);
-    const puts = found.seen.filter(([type]) => type === "PUT").map(([, k, n]) => `${k}/${n}`);
-    assert.equal(new Set(puts).size, puts.length, "no put comes twice");
-    assert.deepEqual(puts.toSorted(), found.stored.filter(([k]) => k !== "count").map(([k, n]) => `${k}/${n}`).toSorted());
-    t.note(`${puts.length} puts and ${counts.length} increments`);
-  }, { needs: ends === "crashes" ? ["crash"] : [] });
+  test(
+    `ST2: live readers in other tabs get each change once while the leader ${ends} again and again (${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const pages = [one, two, await openPage(t, context, server)];
+      await pages[2].evaluate(open, { name: "shared", options: {} });
+      await one.evaluate(() => db.updateTable({ tableName: "t", stream: { enabled: true, expirationHours: 1 } }));
+      // The one that never leads until the end reads all.
+      const last = pages[2];
+      for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(live, tab);
+      await one.evaluate(async () => {
+        for (let n = 0; n < 50; n++) await db.putRow({ tableName: "t", primaryKey: { k: "one", n } });
+        await db.flush();
+      });
+      const end = async (page) => {
+        if (ends === "closes") await page.close();
+        else await engine.crash(context, page);
+      };
+      await end(one);
+      await led([two, last]);
+      await Promise.all([two, last].map((page) => grown(page, "rows", 21)));
+      const done = await two.evaluate(async () => {
+        stopped = true;
+        await writing;
+        return { errors, rows, counted };
+      });
+      assert.deepEqual(done.errors, []);
+      await end(two);
+      await led([last]);
+      await grown(last, "rows", 21);
+      const found = await last.evaluate(async () => {
+        stopped = true;
+        await writing;
+        const stored = [];
+        for await (const row of db.scan({ tableName: "t" })) stored.push([row.primaryKey.k, row.primaryKey.n, row.get("v")]);
+        const count = stored.find(([k]) => k === "count")[2];
+        // It comes by itself.
+        while (seen.filter(([, k]) => k === "count").length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+        await enough();
+        return { errors, seen, stored, rows, counted };
+      });
+      assert.deepEqual(found.errors, []);
+      const counts = found.seen.filter(([, k]) => k === "count").map(([, , , v]) => v);
+      assert.deepEqual(
+        counts,
+        Array.from({ length: counts.length }, (_, i) => i + 1),
+        "each increment once, in order",
+      );
+      assert.equal(counts.length, done.counted + found.counted);
+      const puts = found.seen.filter(([type]) => type === "PUT").map(([, k, n]) => `${k}/${n}`);
+      assert.equal(new Set(puts).size, puts.length, "no put comes twice");
+      assert.deepEqual(
+        puts.toSorted(),
+        found.stored
+          .filter(([k]) => k !== "count")
+          .map(([k, n]) => `${k}/${n}`)
+          .toSorted(),
+      );
+      t.note(`${puts.length} puts and ${counts.length} increments`);
+    },
+    { needs: ends === "crashes" ? ["crash"] : [] },
+  );
 }

@@ -59,45 +59,51 @@ const compare = async () => {
   for (;;) {
     const found = [all, part.getSnapshot().rows].map((rows) => (rows === undefined ? "nothing" : shown(rows)));
     if (found.every((one, i) => one === wanted[i])) return { errors, rows, told, length: all.length };
-    if (performance.now() > end) return { errors: [...errors, `it shows ${found.map((one) => one.slice(-200))} instead of ${wanted.map((one) => one.slice(-200))}`], rows, told };
+    if (performance.now() > end)
+      return { errors: [...errors, `it shows ${found.map((one) => one.slice(-200))} instead of ${wanted.map((one) => one.slice(-200))}`], rows, told };
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 };
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
-  test(`live queries in other tabs go on while the leader ${ends} again and again (${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { prepare });
-    const last = await openPage(t, context, server);
-    await last.evaluate(open, { name: "shared", options: {} });
-    for (const [tab, page] of [one, two, last].entries()) {
-      await page.evaluate(watch);
-      await page.evaluate(write, tab);
-    }
-    const end = async (page) => {
-      if (ends === "closes") await page.close();
-      else await engine.crash(context, page);
-    };
-    const more = (pages) => Promise.all(pages.map((page) => grown(page, "rows", 21)));
-    const stop = (page) => page.evaluate(() => {
-      stopped = true;
-      return writing;
-    });
-    await more([one, two, last]);
-    await end(one);
-    await led([two, last]);
-    await more([two, last]);
-    for (const page of [two, last]) await stop(page);
-    for (const page of [two, last]) {
-      assert.deepEqual((await page.evaluate(compare)).errors, []);
-    }
-    await last.evaluate(write, 2);
-    await end(two);
-    await led([last]);
-    await more([last]);
-    await stop(last);
-    const after = await last.evaluate(compare);
-    assert.deepEqual(after.errors, []);
-    assert.ok(after.told > 0, `told ${after.told} times`);
-    t.note(`${after.length} rows, told ${after.told} times`);
-  }, { needs: ends === "crashes" ? ["crash"] : [] });
+  test(
+    `live queries in other tabs go on while the leader ${ends} again and again (${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const last = await openPage(t, context, server);
+      await last.evaluate(open, { name: "shared", options: {} });
+      for (const [tab, page] of [one, two, last].entries()) {
+        await page.evaluate(watch);
+        await page.evaluate(write, tab);
+      }
+      const end = async (page) => {
+        if (ends === "closes") await page.close();
+        else await engine.crash(context, page);
+      };
+      const more = (pages) => Promise.all(pages.map((page) => grown(page, "rows", 21)));
+      const stop = (page) =>
+        page.evaluate(() => {
+          stopped = true;
+          return writing;
+        });
+      await more([one, two, last]);
+      await end(one);
+      await led([two, last]);
+      await more([two, last]);
+      for (const page of [two, last]) await stop(page);
+      for (const page of [two, last]) {
+        assert.deepEqual((await page.evaluate(compare)).errors, []);
+      }
+      await last.evaluate(write, 2);
+      await end(two);
+      await led([last]);
+      await more([last]);
+      await stop(last);
+      const after = await last.evaluate(compare);
+      assert.deepEqual(after.errors, []);
+      assert.ok(after.told > 0, `told ${after.told} times`);
+      t.note(`${after.length} rows, told ${after.told} times`);
+    },
+    { needs: ends === "crashes" ? ["crash"] : [] },
+  );
 }

@@ -21,15 +21,22 @@ const consume = (tab) => {
   const others = new BroadcastChannel("got");
   const untold = new Map();
   others.onmessage = ({ data }) => untold.get(data.told)?.();
-  const tell = (batch) => new Promise((told) => {
-    if (globalThis.heard !== undefined) return told(heard.push(batch));
-    const id = crypto.randomUUID();
-    untold.set(id, told);
-    others.postMessage({ id, batch });
-  });
+  const tell = (batch) =>
+    new Promise((told) => {
+      if (globalThis.heard !== undefined) return told(heard.push(batch));
+      const id = crypto.randomUUID();
+      untold.set(id, told);
+      others.postMessage({ id, batch });
+    });
   globalThis.consuming = (async () => {
     try {
-      for await (const { records, phase, channelId, checkpoint } of db.consumer({ tableName: "t", group: "g", type: "BaseAndStream", heartbeatTimeout: 2000, signal: control.signal })) {
+      for await (const { records, phase, channelId, checkpoint } of db.consumer({
+        tableName: "t",
+        group: "g",
+        type: "BaseAndStream",
+        heartbeatTimeout: 2000,
+        signal: control.signal,
+      })) {
         const at = performance.timeOrigin + performance.now();
         const got = records.map(({ type, primaryKey, cells }) => [type, primaryKey.k, primaryKey.n, cells.find(({ name }) => name === "v")?.value]);
         await tell({ tab, at, phase, channelId, got });
@@ -97,10 +104,18 @@ async function three(t, context, openOne) {
     await pages[i].evaluate(open, { name: "Shared", options: OPTIONS });
   }
   await pages[0].evaluate(async () => {
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] });
+    await db.createTable({
+      tableName: "t",
+      primaryKey: [
+        { name: "k", type: "STRING" },
+        { name: "n", type: "INTEGER" },
+      ],
+    });
     for (let at = 0; at < 1600; at += 200) {
       const rows = Array.from({ length: 200 }, (_, i) => at + i);
-      await db.batchWriteRow(rows.map((n) => ({ tableName: "t", put: { primaryKey: { k: `${"adgjmpsv"[n % 8]}base`, n }, attributes: { v: n, text: H.noise(n, 60) } } })));
+      await db.batchWriteRow(
+        rows.map((n) => ({ tableName: "t", put: { primaryKey: { k: `${"adgjmpsv"[n % 8]}base`, n }, attributes: { v: n, text: H.noise(n, 60) } } })),
+      );
     }
     await db.flush();
     await db.compact();
@@ -126,10 +141,13 @@ async function check(t, pages, last) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   for (const page of pages) {
-    assert.deepEqual(await page.evaluate(async () => {
-      await enough();
-      return errors;
-    }), []);
+    assert.deepEqual(
+      await page.evaluate(async () => {
+        await enough();
+        return errors;
+      }),
+      [],
+    );
   }
   const { consumers } = await describe(last);
   assert.deepEqual(consumers, []);
@@ -147,41 +165,49 @@ async function check(t, pages, last) {
     const values = heard.flatMap(({ got }) => got.filter(([, k]) => k === counter).map(([, , , v]) => v));
     const fresh = values.filter((v, i) => values.indexOf(v) === i);
     const first = fresh[0];
-    assert.deepEqual(fresh, Array.from({ length: fresh.length }, (_, i) => first + i), counter);
+    assert.deepEqual(
+      fresh,
+      Array.from({ length: fresh.length }, (_, i) => first + i),
+      counter,
+    );
   }
   return { heard, stored };
 }
 
 for (const [way, prepare] of turns(WAYS)) {
-  test(`ST2: consumers in three tabs share the channels, and the group goes on when the leader crashes and the next one closes (${way})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t);
-    await prepare(context);
-    const pages = await three(t, context, () => openPage(t, context, server));
-    const [one, two, last] = pages;
-    await last.evaluate(hear);
-    for (const [tab, page] of pages.entries()) await page.evaluate(consume, tab);
-    const channels = await divided(last, 3);
-    for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(write, tab);
-    // Each tab has had work before one of them ends.
-    for (const page of pages) await page.waitForFunction(() => batches > 0);
-    await engine.crash(context, one);
-    await led([two, last]);
-    await divided(last, 2);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const failures = await two.evaluate(async () => {
-      stopped = true;
-      await writing;
-      return failures;
-    });
-    assert.deepEqual(failures, []);
-    await two.close();
-    await led([last]);
-    await divided(last, 1);
-    const { heard, stored } = await check(t, [last], last);
-    assert.equal(new Set(heard.map(({ tab }) => tab)).size, 3, "each tab had a part");
-    t.note(`${channels.length} channels, ${stored.length} rows, ${heard.length} batches`);
-  }, { needs: ["crash"] });
+  test(
+    `ST2: consumers in three tabs share the channels, and the group goes on when the leader crashes and the next one closes (${way})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t);
+      await prepare(context);
+      const pages = await three(t, context, () => openPage(t, context, server));
+      const [one, two, last] = pages;
+      await last.evaluate(hear);
+      for (const [tab, page] of pages.entries()) await page.evaluate(consume, tab);
+      const channels = await divided(last, 3);
+      for (const [tab, page] of pages.entries()) if (page !== one) await page.evaluate(write, tab);
+      // Each tab has had work before one of them ends.
+      for (const page of pages) await page.waitForFunction(() => batches > 0);
+      await engine.crash(context, one);
+      await led([two, last]);
+      await divided(last, 2);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const failures = await two.evaluate(async () => {
+        stopped = true;
+        await writing;
+        return failures;
+      });
+      assert.deepEqual(failures, []);
+      await two.close();
+      await led([last]);
+      await divided(last, 1);
+      const { heard, stored } = await check(t, [last], last);
+      assert.equal(new Set(heard.map(({ tab }) => tab)).size, 3, "each tab had a part");
+      t.note(`${channels.length} channels, ${stored.length} rows, ${heard.length} batches`);
+    },
+    { needs: ["crash"] },
+  );
 }
 
 test("ST3: a page goes on behind its checkpoint after a reload, at once", async (t) => {
@@ -232,7 +258,10 @@ test("ST2: the channels of a frozen tab are read by others, and it is refused wh
       for await (const { checkpoint } of db.consumer({ tableName: "t", group: "late", type: "BaseAndStream", limit: 5, heartbeatTimeout: 1000 })) {
         globalThis.held = true;
         while (!globalThis.go) await new Promise((resolve) => setTimeout(resolve, 10));
-        return checkpoint().then(() => "stored", ({ code }) => code);
+        return checkpoint().then(
+          () => "stored",
+          ({ code }) => code,
+        );
       }
     })();
   });
@@ -244,10 +273,13 @@ test("ST2: the channels of a frozen tab are read by others, and it is refused wh
   assert.deepEqual(taken, [true, "BaseData"]);
   await divided(last, 2);
   two.thaw();
-  assert.equal(await two.evaluate(() => {
-    globalThis.go = true;
-    return late;
-  }), "OTSSequenceNumberNotMatch");
+  assert.equal(
+    await two.evaluate(() => {
+      globalThis.go = true;
+      return late;
+    }),
+    "OTSSequenceNumberNotMatch",
+  );
   await divided(last, 3);
   await freeze(one, last, "shared");
   await led([last, two]);

@@ -26,9 +26,12 @@ async function checkFenced(t, one, two, worker) {
     const put = (k) => H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k }, attributes: { by: "one" } }));
     const many = await Promise.all(["stale-1", "stale-2", "first"].map(put));
     return {
-      many, later: await put("stale-3"), update: await H.refusal(() => db.updateRow({ tableName: "t", primaryKey: { k: "first" }, increment: { n: 1 } })),
+      many,
+      later: await put("stale-3"),
+      update: await H.refusal(() => db.updateRow({ tableName: "t", primaryKey: { k: "first" }, increment: { n: 1 } })),
       table: await H.refusal(() => db.createTable({ tableName: "stale", primaryKey: [{ name: "k", type: "STRING" }] })),
-      flush: await H.refusal(() => db.flush()), compact: await H.refusal(() => db.compact()),
+      flush: await H.refusal(() => db.flush()),
+      compact: await H.refusal(() => db.compact()),
       batch: await H.refusal(async () => {
         const [result] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "stale-4" } } }]);
         if (!result.ok) throw result.error;
@@ -42,10 +45,16 @@ async function checkFenced(t, one, two, worker) {
     assert.equal(code, "LeaderChanged", `${what}: ${message}`);
   }
   t.note(`the stale tab's flush: ${flush.code ?? "done nothing"}, compact: ${compact.code ?? "done nothing"}, read: ${read.code ?? `gave ${read.value}`}`);
-  assert.ok(read.refused ? read.code === "LeaderChanged" : read.value === "two", `R5: the stale tab reads '${read.value}' though 'two' was acknowledged before`);
+  assert.ok(
+    read.refused ? read.code === "LeaderChanged" : read.value === "two",
+    `R5: the stale tab reads '${read.value}' though 'two' was acknowledged before`,
+  );
 
   const check = async () => (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("by"), Object.keys(row.columns).length]);
-  const expected = [["first", "two", 1], ["new", "two", 1]];
+  const expected = [
+    ["first", "two", 1],
+    ["new", "two", 1],
+  ];
   assert.deepEqual(await two.evaluate(check), expected);
   const after = await two.evaluate(async () => {
     await db.flush();

@@ -12,7 +12,11 @@ import { servePackage } from "../support/server.mjs";
  */
 async function left(page) {
   for (let tries = 0; ; tries++) {
-    const names = await page.evaluate(async () => Object.values(await navigator.locks.query()).flat().map(({ name }) => name));
+    const names = await page.evaluate(async () =>
+      Object.values(await navigator.locks.query())
+        .flat()
+        .map(({ name }) => name),
+    );
     const left = [page.workers().length, names];
     if ((left[0] === 0 && names.length === 0) || tries === 1000) return left;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -27,7 +31,14 @@ for (const worker of turns([true, false])) {
     const page = await openPage(t, await startBrowser(t), server);
     const seen = await page.evaluate(async (worker) => {
       const [one, two] = await Promise.all([T.open("Handles", { worker, integers: "bigint" }), T.open("handles", { worker })]);
-      await one.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }], enableLocalTransaction: true });
+      await one.createTable({
+        tableName: "t",
+        primaryKey: [
+          { name: "k", type: "STRING" },
+          { name: "n", type: "INTEGER" },
+        ],
+        enableLocalTransaction: true,
+      });
       const three = await T.open("handles");
       const put = (db, n) => db.putRow({ tableName: "t", primaryKey: { k: "a", n }, attributes: { v: n } });
       // R5: a write that has resolved is seen by all.
@@ -55,7 +66,15 @@ for (const worker of turns([true, false])) {
       await T.deleteInstance("handles");
       return { counts, kinds, hidden, rows, after: after.code, refused: [refused.code, refused.message], count };
     }, worker);
-    assert.deepEqual(seen, { counts: [3, 3, 3], kinds: ["bigint", "number"], hidden: true, rows: 5000, after: "Closed", refused: ["Busy", "The instance 'handles' is open in this page. Close its handles first: await db.close()."], count: 5004 });
+    assert.deepEqual(seen, {
+      counts: [3, 3, 3],
+      kinds: ["bigint", "number"],
+      hidden: true,
+      rows: 5000,
+      after: "Closed",
+      refused: ["Busy", "The instance 'handles' is open in this page. Close its handles first: await db.close()."],
+      count: 5004,
+    });
     assert.deepEqual(await left(page), [0, []]);
   });
 
@@ -110,15 +129,41 @@ for (const worker of turns([true, false])) {
     const page = await openPage(t, await startBrowser(t), server);
     const seen = await page.evaluate(async (worker) => {
       const first = await T.open("options", { worker, durability: "strict", kind: "capacity" });
-      const joined = await T.open("options", { cacheBytes: 16 * 1024 * 1024, memtableBytes: 8 * 1024 * 1024, reserveBytes: 2 * 1024 * 1024, integers: "bigint", create: false });
+      const joined = await T.open("options", {
+        cacheBytes: 16 * 1024 * 1024,
+        memtableBytes: 8 * 1024 * 1024,
+        reserveBytes: 2 * 1024 * 1024,
+        integers: "bigint",
+        create: false,
+      });
       const refusals = [];
-      for (const options of [{ durability: "relaxed" }, { cacheBytes: 1024 }, { kind: "high-performance" }, { clock: { now: 5 } }, { worker: !worker }, { salvage: true }]) refusals.push(await H.refusal(() => T.open("options", options)));
+      for (const options of [
+        { durability: "relaxed" },
+        { cacheBytes: 1024 },
+        { kind: "high-performance" },
+        { clock: { now: 5 } },
+        { worker: !worker },
+        { salvage: true },
+      ])
+        refusals.push(await H.refusal(() => T.open("options", options)));
       await joined.listTable();
       await first.close();
       await joined.close();
       return refusals.map(({ code, message }) => `${code}: ${message}`);
     }, worker);
-    const has = [["durability", "'relaxed'", "'strict'"], ["cacheBytes", "1024", "16777216"], ["kind", "'high-performance'", "'capacity'"], ["clock.now", "5", "the default"], ["worker", !worker, worker], ["salvage", true, false]];
-    assert.deepEqual(seen, has.map(([option, given, real]) => `OTSParameterInvalid: The argument '${option}' is ${given}, but the instance 'options' is open already, with ${real}.`));
+    const has = [
+      ["durability", "'relaxed'", "'strict'"],
+      ["cacheBytes", "1024", "16777216"],
+      ["kind", "'high-performance'", "'capacity'"],
+      ["clock.now", "5", "the default"],
+      ["worker", !worker, worker],
+      ["salvage", true, false],
+    ];
+    assert.deepEqual(
+      seen,
+      has.map(
+        ([option, given, real]) => `OTSParameterInvalid: The argument '${option}' is ${given}, but the instance 'options' is open already, with ${real}.`,
+      ),
+    );
   });
 }

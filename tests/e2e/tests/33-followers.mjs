@@ -15,9 +15,24 @@ for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
       await db.putRow({ ...key(1), attributes: { v: 1 } });
       await db.updateRow({ ...key(1), increment: { v: 2 } });
       seen.get = (await db.getRow(key(1))).row.get("v");
-      seen.batch = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 2 } } }, { tableName: "t", put: { primaryKey: { k: "a", n: 3 } } }])).map(({ ok }) => ok);
+      seen.batch = (
+        await db.batchWriteRow([
+          { tableName: "t", put: { primaryKey: { k: "a", n: 2 } } },
+          { tableName: "t", put: { primaryKey: { k: "a", n: 3 } } },
+        ])
+      ).map(({ ok }) => ok);
       seen.atomic = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 4 } } }], { atomic: true })).map(({ ok }) => ok);
-      seen.gets = (await db.batchGetRow([{ tableName: "t", primaryKeys: [{ k: "a", n: 2 }, { k: "a", n: 9 }] }]))[0].map(({ row }) => row !== null);
+      seen.gets = (
+        await db.batchGetRow([
+          {
+            tableName: "t",
+            primaryKeys: [
+              { k: "a", n: 2 },
+              { k: "a", n: 9 },
+            ],
+          },
+        ])
+      )[0].map(({ row }) => row !== null);
       await db.deleteRow(key(4));
       seen.refused = (await H.refusal(() => db.putRow({ ...key(1), condition: { rowExistence: "EXPECT_NOT_EXIST" } }))).code;
       const writer = db.writer("t");
@@ -28,7 +43,8 @@ for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
       seen.written = (await writer.close()).rows;
       seen.imported = (await db.importRows("t", new Blob(["k,n,x\ni,1,2\ni,2,3\n"], { type: "text/csv" }), { format: "csv" })).rows;
       seen.scanned = 0;
-      for await (const row of db.scan({ tableName: "t", start: { k: "w", n: T.INF_MIN }, end: { k: "w", n: T.INF_MAX } })) seen.scanned += row.get("text").length === 50 ? 1 : 0;
+      for await (const row of db.scan({ tableName: "t", start: { k: "w", n: T.INF_MIN }, end: { k: "w", n: T.INF_MAX } }))
+        seen.scanned += row.get("text").length === 50 ? 1 : 0;
       seen.page = (await db.getRange({ tableName: "t", limit: 2 })).rows.length;
       seen.count = (await db.count({ tableName: "t" })).count;
       const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
@@ -59,8 +75,26 @@ for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
       return seen;
     });
     assert.deepEqual(seen, {
-      get: 3, batch: [true, true], atomic: [true], gets: [true, false], refused: "OTSConditionCheckFail", written: 20_000, imported: 2, scanned: 20_000, page: 2, count: 20_005,
-      hidden: true, committed: 7, aborted: true, tables: ["made", "t"], described: "INTEGER", missingTable: "OTSObjectNotExist", kind: "high-performance", split: true, damaged: 0, given: "enough",
+      get: 3,
+      batch: [true, true],
+      atomic: [true],
+      gets: [true, false],
+      refused: "OTSConditionCheckFail",
+      written: 20_000,
+      imported: 2,
+      scanned: 20_000,
+      page: 2,
+      count: 20_005,
+      hidden: true,
+      committed: 7,
+      aborted: true,
+      tables: ["made", "t"],
+      described: "INTEGER",
+      missingTable: "OTSObjectNotExist",
+      kind: "high-performance",
+      split: true,
+      damaged: 0,
+      given: "enough",
     });
     // R5: what a follower wrote, the leader sees, and the other way round.
     assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 20_006);
@@ -83,8 +117,15 @@ test("followers: options of the engine are compared with the leader's; those of 
     await db.close();
     const codes = {};
     for (const [name, options] of Object.entries({
-      durability: { durability: "relaxed" }, cache: { cacheBytes: 1024 }, kind: { kind: "capacity" }, clock: { clock: { now: 5 } }, ownClock: { clock: () => 5, worker: false }, salvage: { salvage: true }, limits: { limits: "sdk" },
-    })) codes[name] = await H.refusal(() => T.open("shared", options));
+      durability: { durability: "relaxed" },
+      cache: { cacheBytes: 1024 },
+      kind: { kind: "capacity" },
+      clock: { clock: { now: 5 } },
+      ownClock: { clock: () => 5, worker: false },
+      salvage: { salvage: true },
+      limits: { limits: "sdk" },
+    }))
+      codes[name] = await H.refusal(() => T.open("shared", options));
     const db2 = await T.open("shared", { durability: "strict", cacheBytes: 32 * 1024 * 1024, integers: "bigint", worker: false, retry: false, create: false });
     await db2.putRow({ tableName: "t", primaryKey: { k: "a", n: 1 } });
     const { row } = await db2.getRow({ tableName: "t", primaryKey: { k: "a", n: 1 } });
@@ -93,11 +134,32 @@ test("followers: options of the engine are compared with the leader's; those of 
     const alone = [memory.role, await memory.listTable()];
     await memory.close();
     await db2.close();
-    return { messages: Object.fromEntries(Object.entries(codes).map(([name, { code, message }]) => [name, `${code}: ${message}`])), n: typeof row.primaryKey.n, role: db2.role, alone };
+    return {
+      messages: Object.fromEntries(Object.entries(codes).map(([name, { code, message }]) => [name, `${code}: ${message}`])),
+      n: typeof row.primaryKey.n,
+      role: db2.role,
+      alone,
+    };
   });
   assert.deepEqual([seen.n, seen.role, seen.alone], ["bigint", "follower", ["leader", []]]);
-  const is = { durability: ["durability", "'relaxed'", "'strict'"], cache: ["cacheBytes", "1024", "33554432"], kind: ["kind", "'capacity'", "'high-performance'"], clock: ["clock.now", "5", "the default"], ownClock: ["clock", "a function", "the default"], salvage: ["salvage", "true", "false"], limits: ["limits", "'sdk'", "'document'"] };
-  assert.deepEqual(seen.messages, Object.fromEntries(Object.entries(is).map(([name, [option, given, real]]) => [name, `OTSParameterInvalid: The argument '${option}' is ${given}, but the instance 'shared' is open already, with ${real}.`])));
+  const is = {
+    durability: ["durability", "'relaxed'", "'strict'"],
+    cache: ["cacheBytes", "1024", "33554432"],
+    kind: ["kind", "'capacity'", "'high-performance'"],
+    clock: ["clock.now", "5", "the default"],
+    ownClock: ["clock", "a function", "the default"],
+    salvage: ["salvage", "true", "false"],
+    limits: ["limits", "'sdk'", "'document'"],
+  };
+  assert.deepEqual(
+    seen.messages,
+    Object.fromEntries(
+      Object.entries(is).map(([name, [option, given, real]]) => [
+        name,
+        `OTSParameterInvalid: The argument '${option}' is ${given}, but the instance 'shared' is open already, with ${real}.`,
+      ]),
+    ),
+  );
 });
 
 test("followers: deleteInstance is refused while any tab has the instance open", async (t) => {
@@ -118,21 +180,29 @@ test("followers: a lock without a leader behind it is taken over, and a leader w
     globalThis.stolen = navigator.locks.request("tabstore/silent", () => new Promise(() => {})).catch(({ name }) => name);
   });
   const three = await openPage(t, context, server);
-  assert.equal(await three.evaluate(async () => {
-    const silent = await T.open("silent");
-    await silent.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
-    return silent.role;
-  }), "leader");
+  assert.equal(
+    await three.evaluate(async () => {
+      const silent = await T.open("silent");
+      await silent.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+      return silent.role;
+    }),
+    "leader",
+  );
   assert.equal(await two.evaluate(() => stolen), "AbortError");
   await two.evaluate(async () => {
     await new Promise((resolve) => void navigator.locks.request("tabstore/newer", () => (resolve(), new Promise(() => {}))));
     const channel = new BroadcastChannel("tabstore/newer");
-    channel.onmessage = ({ data }) => data.kind === "seek" && channel.postMessage({ tabstore: 99, kind: "heard", leader: 1, client: data.client, ready: false, hub: false });
+    channel.onmessage = ({ data }) =>
+      data.kind === "seek" && channel.postMessage({ tabstore: 99, kind: "heard", leader: 1, client: data.client, ready: false, hub: false });
   });
   const newer = await three.evaluate(() => H.refusal(() => T.open("newer")));
   assert.equal(newer.code, "Busy");
   assert.match(newer.message, /'newer' is open in a tab with another version of TabStore \(protocol 99, here \d+\)/);
-  assert.deepEqual(await three.evaluate(async () => (await navigator.locks.query()).pending.map(({ name }) => name).filter((name) => !name.includes("worker"))), [], "it waits for nothing any more");
+  assert.deepEqual(
+    await three.evaluate(async () => (await navigator.locks.query()).pending.map(({ name }) => name).filter((name) => !name.includes("worker"))),
+    [],
+    "it waits for nothing any more",
+  );
 });
 
 test("followers: a tab that goes without a word leaves no transaction and no session behind", async (t) => {
@@ -168,7 +238,13 @@ test("follow: a handle with other options is refused by name, also behind one th
   const seen = await three.evaluate(async () => {
     const first = await T.open("shared", { create: false });
     const refusals = [];
-    for (let i = 0; i < 3; i++) refusals.push(await Promise.race([H.refusal(() => T.open("shared", { durability: "strict" })), new Promise((resolve) => setTimeout(resolve, 5000, { code: "endless" }))]));
+    for (let i = 0; i < 3; i++)
+      refusals.push(
+        await Promise.race([
+          H.refusal(() => T.open("shared", { durability: "strict" })),
+          new Promise((resolve) => setTimeout(resolve, 5000, { code: "endless" })),
+        ]),
+      );
     const tables = await first.listTable();
     await first.close();
     return { codes: refusals.map(({ code }) => code), message: refusals[0].message, tables };
@@ -183,10 +259,16 @@ test("R4, R5: a follower's steps over two tables are each done once and whole, w
   await two.evaluate(() => {
     globalThis.steps = 0;
     globalThis.errors = [];
-    const step = (n) => db.atomic([
-      { tableName: "t", put: { primaryKey: { k: "a", n }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
-      { tableName: "sum", update: { primaryKey: { k: "all" }, increment: { steps: 1, of: n } } },
-    ]).then(() => void (globalThis.steps += 1), (error) => void errors.push(String(error)));
+    const step = (n) =>
+      db
+        .atomic([
+          { tableName: "t", put: { primaryKey: { k: "a", n }, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
+          { tableName: "sum", update: { primaryKey: { k: "all" }, increment: { steps: 1, of: n } } },
+        ])
+        .then(
+          () => void (globalThis.steps += 1),
+          (error) => void errors.push(String(error)),
+        );
     // Until this tab has led for a while.
     globalThis.all = (async () => {
       for (let [n, led] = [0, 0]; led < 20; n += 4) {
@@ -201,10 +283,11 @@ test("R4, R5: a follower's steps over two tables are each done once and whole, w
   const [errors, steps, role] = await two.evaluate(() => [errors, steps, db.role]);
   assert.deepEqual([errors, role], [[], "leader"]);
   assert.ok(steps >= 140, `${steps} steps`);
-  const stored = async (page) => page.evaluate(async () => {
-    const { row } = await db.getRow({ tableName: "sum", primaryKey: { k: "all" } });
-    return [(await db.count({ tableName: "t" })).count, row.get("steps"), row.get("of")];
-  });
+  const stored = async (page) =>
+    page.evaluate(async () => {
+      const { row } = await db.getRow({ tableName: "sum", primaryKey: { k: "all" } });
+      return [(await db.count({ tableName: "t" })).count, row.get("steps"), row.get("of")];
+    });
   t.note(`${steps} steps`);
   assert.deepEqual(await stored(two), [steps, steps, (steps * (steps - 1)) / 2]);
   await two.evaluate(() => db.close());

@@ -12,7 +12,15 @@ import { noteWorkers } from "../support/workers.mjs";
 const create = async ({ name, worker, storage }) => {
   globalThis.db = await T.open(name, { worker, storage });
   globalThis.health = [];
-  db.addEventListener("health", ({ healthy, error }) => health.push({ at: performance.timeOrigin + performance.now(), healthy, code: error?.code, message: error?.message, known: error instanceof T.TabStoreError }));
+  db.addEventListener("health", ({ healthy, error }) =>
+    health.push({
+      at: performance.timeOrigin + performance.now(),
+      healthy,
+      code: error?.code,
+      message: error?.message,
+      known: error instanceof T.TabStoreError,
+    }),
+  );
   await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
   await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
 };
@@ -30,16 +38,23 @@ async function heard(page, since) {
  * data is gone, and the next opening says so.
  */
 async function over(page, name, { code, message }, lost = false) {
-  const { refusals, close, next, tables } = await page.evaluate(async ({ name, lost }) => {
-    const key = { tableName: "t", primaryKey: { k: "b" } };
-    const refusals = await Promise.all([() => db.putRow(key), () => db.getRow(key), () => db.getRange({ tableName: "t" }), () => db.listTable(), () => db.compact(), () => db.metrics()].map(H.refusal));
-    const close = await H.refusal(() => db.close());
-    const next = lost ? (await H.refusal(() => T.open(name))).code : "DataLost";
-    const again = await T.open(name, lost ? { lost: "recreate" } : {});
-    const tables = await again.listTable();
-    await again.close();
-    return { refusals, close, next, tables };
-  }, { name, lost });
+  const { refusals, close, next, tables } = await page.evaluate(
+    async ({ name, lost }) => {
+      const key = { tableName: "t", primaryKey: { k: "b" } };
+      const refusals = await Promise.all(
+        [() => db.putRow(key), () => db.getRow(key), () => db.getRange({ tableName: "t" }), () => db.listTable(), () => db.compact(), () => db.metrics()].map(
+          H.refusal,
+        ),
+      );
+      const close = await H.refusal(() => db.close());
+      const next = lost ? (await H.refusal(() => T.open(name))).code : "DataLost";
+      const again = await T.open(name, lost ? { lost: "recreate" } : {});
+      const tables = await again.listTable();
+      await again.close();
+      return { refusals, close, next, tables };
+    },
+    { name, lost },
+  );
   assert.equal(next, "DataLost");
   for (const refusal of refusals) assert.deepEqual([refusal.code, refusal.message], [code, message]);
   assert.equal(close.refused, false, close.message);
@@ -49,20 +64,24 @@ async function over(page, name, { code, message }, lost = false) {
 for (const [backend, worker] of singles(BACKENDS, [true, false])) {
   const place = `${worker ? "worker" : "in the page"}, ${backend}`;
 
-  test(`health: when the site's data is cleared, the event says so within a second, without any call (${place})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t, { backend });
-    const page = await openPage(t, context, server);
-    await page.evaluate(create, { name: "cleared", worker });
-    await engine.clear(context, page, server);
-    const since = Date.now();
-    const said = await heard(page, since);
-    assert.equal(said.code, "Closed", said.message);
-    assert.match(said.message, /'tabstore\/cleared' was deleted while it was open: the site's data was cleared/);
-    assert.ok(said.took < 1000, `after ${said.took} ms`);
-    assert.deepEqual(await over(page, "cleared", said, true), []);
-    t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
-  }, { needs: ["clear"] });
+  test(
+    `health: when the site's data is cleared, the event says so within a second, without any call (${place})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const page = await openPage(t, context, server);
+      await page.evaluate(create, { name: "cleared", worker });
+      await engine.clear(context, page, server);
+      const since = Date.now();
+      const said = await heard(page, since);
+      assert.equal(said.code, "Closed", said.message);
+      assert.match(said.message, /'tabstore\/cleared' was deleted while it was open: the site's data was cleared/);
+      assert.ok(said.took < 1000, `after ${said.took} ms`);
+      assert.deepEqual(await over(page, "cleared", said, true), []);
+      t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+    },
+    { needs: ["clear"] },
+  );
 
   test(`health: when the database is deleted, the event says so within a second, without any call (${place})`, async (t) => {
     const server = await servePackage(t);
@@ -148,42 +167,61 @@ test("a connection that the browser closed is opened again by itself while the d
 });
 
 for (const end of ["closes itself", "is ended behind the client's back"]) {
-  test(`in memory, a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds`, async (t) => {
-    const server = await servePackage(t);
-    const page = await openPage(t, await startBrowser(t), server);
-    await page.evaluate(noteWorkers);
-    await page.evaluate(create, { name: "gone", worker: true, storage: "memory" });
-    const [worker] = page.workers();
-    const closed = end === "closes itself" ? worker.evaluate(() => self.close()).catch(() => {}) : page.evaluate(() => last.terminate());
-    const seen = await page.evaluate(async () => {
-      const started = performance.now();
-      const timed = async (call) => ({ ...await H.refusal(call), took: performance.now() - started });
-      const calls = Array.from({ length: 20 }, (_, i) => timed(() => db.putRow({ tableName: "t", primaryKey: { k: String(i) } })));
-      calls.push(timed(() => db.compact()), timed(() => db.metrics()), timed(async () => (await db.scan({ tableName: "t" }).next()).value));
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      calls.push(timed(() => db.listTable()));
-      const refusals = await Promise.all(calls);
-      const close = await H.refusal(() => db.close());
-      const next = await H.refusal(async () => (await T.open("gone", { storage: "memory" })).close());
-      return { refusals: refusals.filter(({ refused }) => refused), last: refusals.at(-1), close, next, health };
-    });
-    await closed;
-    for (const { known, code, message, took } of seen.refusals) {
-      assert.ok(known && code === "Closed", `${code}: ${message}`);
-      assert.match(message, /worker has ended/);
-      assert.ok(took < 10_000, `after ${took} ms`);
-    }
-    assert.ok(seen.last.refused);
-    assert.deepEqual(seen.health.map(({ code }) => code), ["Closed"]);
-    assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
-    const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
-    t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
-  }, { needs: end === "closes itself" ? ["workers"] : [] });
+  test(
+    `in memory, a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds`,
+    async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server);
+      await page.evaluate(noteWorkers);
+      await page.evaluate(create, { name: "gone", worker: true, storage: "memory" });
+      const [worker] = page.workers();
+      const closed = end === "closes itself" ? worker.evaluate(() => self.close()).catch(() => {}) : page.evaluate(() => last.terminate());
+      const seen = await page.evaluate(async () => {
+        const started = performance.now();
+        const timed = async (call) => ({ ...(await H.refusal(call)), took: performance.now() - started });
+        const calls = Array.from({ length: 20 }, (_, i) => timed(() => db.putRow({ tableName: "t", primaryKey: { k: String(i) } })));
+        calls.push(
+          timed(() => db.compact()),
+          timed(() => db.metrics()),
+          timed(async () => (await db.scan({ tableName: "t" }).next()).value),
+        );
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        calls.push(timed(() => db.listTable()));
+        const refusals = await Promise.all(calls);
+        const close = await H.refusal(() => db.close());
+        const next = await H.refusal(async () => (await T.open("gone", { storage: "memory" })).close());
+        return { refusals: refusals.filter(({ refused }) => refused), last: refusals.at(-1), close, next, health };
+      });
+      await closed;
+      for (const { known, code, message, took } of seen.refusals) {
+        assert.ok(known && code === "Closed", `${code}: ${message}`);
+        assert.match(message, /worker has ended/);
+        assert.ok(took < 10_000, `after ${took} ms`);
+      }
+      assert.ok(seen.last.refused);
+      assert.deepEqual(
+        seen.health.map(({ code }) => code),
+        ["Closed"],
+      );
+      assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
+      const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
+      t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
+    },
+    { needs: end === "closes itself" ? ["workers"] : [] },
+  );
 }
 
 /** What may become of an engine that lives in a worker, and how the page's listeners are told. */
 const DEATHS = {
-  "a worker that closes itself": { kill: (page) => page.workers()[0].evaluate(() => self.close()).catch(() => {}), code: "Closed", needs: ["workers"] },
+  "a worker that closes itself": {
+    kill: (page) =>
+      page
+        .workers()[0]
+        .evaluate(() => self.close())
+        .catch(() => {}),
+    code: "Closed",
+    needs: ["workers"],
+  },
   "a worker that is ended behind the client's back": { kill: (page) => page.evaluate(() => last.terminate()), code: "Closed" },
   "an engine that traps": { kill: (page) => page.evaluate(() => last.postMessage("trap")), code: "OTSInternalServerError", path: "/trapping/" },
 };
@@ -191,7 +229,11 @@ const DEATHS = {
 /** Until a fresh engine answers: many calls at once, some of them before the death. Gives what became of them. */
 const during = async () => {
   const made = {};
-  const outcome = (name, call) => (made[name] = call.then(() => "done", ({ code, message }) => `${code}: ${message}`));
+  const outcome = (name, call) =>
+    (made[name] = call.then(
+      () => "done",
+      ({ code, message }) => `${code}: ${message}`,
+    ));
   for (let i = 0; i < 20; i++) outcome(`put ${i}`, db.putRow({ tableName: "t", primaryKey: { k: `p${i}` }, attributes: { v: 1 } }));
   outcome("get", db.getRow({ tableName: "t", primaryKey: { k: "a" } }));
   outcome("list", db.listTable());
@@ -201,56 +243,69 @@ const during = async () => {
 };
 
 for (const [what, { kill, code, needs = [], path = "/" }] of Object.entries(DEATHS)) {
-  test(`${what} is replaced by a fresh one: handles go on, and what was acknowledged is there`, async (t) => {
-    const server = await servePackage(t);
-    const page = await openPage(t, await startBrowser(t), server, path);
-    await page.evaluate(noteWorkers);
-    await page.evaluate(create, { name: "gone", worker: true });
-    await page.evaluate(`globalThis.during = ${during}`);
-    const stored = await page.evaluate(async () => {
-      globalThis.other = await T.open("gone");
-      globalThis.leads = [];
-      db.addEventListener("leader", ({ role }) => leads.push(role));
-      // More than a page of a scan, so that the iterator is in the middle.
-      await Promise.all(Array.from({ length: 6000 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { k: `s${i}` } })));
-      globalThis.rows = db.scan({ tableName: "t" });
-      globalThis.scanned = [(await rows.next()).value.primaryKey.k];
-      globalThis.transaction = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
-      return 6001;
-    });
-    const calls = page.evaluate(() => during());
-    await kill(page);
-    const outcomes = await calls;
-    for (const [name, outcome] of Object.entries(outcomes)) {
-      if (name.startsWith("put")) assert.match(outcome, /^(done$|LeaderChanged: The engine of the instance 'gone' has ended)/, name);
-      else assert.equal(outcome, "done", name);
-    }
-    // Whatever was under way has come to its end, and the death is noticed.
-    await page.waitForFunction(() => health.length > 1, undefined, { timeout: 10_000, polling: 10 });
-    const seen = await page.evaluate(async () => {
-      for await (const row of rows) scanned.push(row.primaryKey.k);
-      const commit = await H.refusal(() => transaction.commit());
-      const puts = new Set((await H.all(other, { tableName: "t" })).map((row) => row.primaryKey.k));
-      await other.putRow({ tableName: "t", primaryKey: { k: "after" } });
-      const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "after" } });
-      const { role } = db;
-      await other.close();
-      await db.close();
-      const again = await T.open("gone", { worker: false });
-      const rest = (await H.all(again, { tableName: "t" })).length;
-      await again.close();
-      return { commit, puts: [...puts], after: row !== null, role, health: health.map(({ healthy, code }) => [healthy, code]), rest, scanned: new Set(scanned).size, leads };
-    });
-    const [first, second, ...more] = seen.health;
-    assert.deepEqual([first, second?.[0], more], [[true, code], true, []]);
-    for (let i = 0; i < 20; i++) if (outcomes[`put ${i}`] === "done") assert.ok(seen.puts.includes(`p${i}`), `put ${i}`);
-    assert.ok(Array.from({ length: 6000 }, (_, i) => `s${i}`).every((k) => seen.puts.includes(k)) && seen.puts.includes("a"));
-    assert.ok(seen.scanned >= stored, `${seen.scanned} rows by the iterator`);
-    assert.ok(seen.commit.refused && seen.commit.known, seen.commit.message);
-    assert.deepEqual([seen.after, seen.role, seen.rest, seen.leads], [true, "leader", seen.puts.length + 1, ["leader"]]);
-    const unknown = Object.values(outcomes).filter((outcome) => outcome !== "done").length;
-    t.note(`${unknown} of 20 puts are unknown; the transaction: ${seen.commit.code}`);
-  }, { needs });
+  test(
+    `${what} is replaced by a fresh one: handles go on, and what was acknowledged is there`,
+    async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server, path);
+      await page.evaluate(noteWorkers);
+      await page.evaluate(create, { name: "gone", worker: true });
+      await page.evaluate(`globalThis.during = ${during}`);
+      const stored = await page.evaluate(async () => {
+        globalThis.other = await T.open("gone");
+        globalThis.leads = [];
+        db.addEventListener("leader", ({ role }) => leads.push(role));
+        // More than a page of a scan, so that the iterator is in the middle.
+        await Promise.all(Array.from({ length: 6000 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { k: `s${i}` } })));
+        globalThis.rows = db.scan({ tableName: "t" });
+        globalThis.scanned = [(await rows.next()).value.primaryKey.k];
+        globalThis.transaction = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
+        return 6001;
+      });
+      const calls = page.evaluate(() => during());
+      await kill(page);
+      const outcomes = await calls;
+      for (const [name, outcome] of Object.entries(outcomes)) {
+        if (name.startsWith("put")) assert.match(outcome, /^(done$|LeaderChanged: The engine of the instance 'gone' has ended)/, name);
+        else assert.equal(outcome, "done", name);
+      }
+      // Whatever was under way has come to its end, and the death is noticed.
+      await page.waitForFunction(() => health.length > 1, undefined, { timeout: 10_000, polling: 10 });
+      const seen = await page.evaluate(async () => {
+        for await (const row of rows) scanned.push(row.primaryKey.k);
+        const commit = await H.refusal(() => transaction.commit());
+        const puts = new Set((await H.all(other, { tableName: "t" })).map((row) => row.primaryKey.k));
+        await other.putRow({ tableName: "t", primaryKey: { k: "after" } });
+        const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "after" } });
+        const { role } = db;
+        await other.close();
+        await db.close();
+        const again = await T.open("gone", { worker: false });
+        const rest = (await H.all(again, { tableName: "t" })).length;
+        await again.close();
+        return {
+          commit,
+          puts: [...puts],
+          after: row !== null,
+          role,
+          health: health.map(({ healthy, code }) => [healthy, code]),
+          rest,
+          scanned: new Set(scanned).size,
+          leads,
+        };
+      });
+      const [first, second, ...more] = seen.health;
+      assert.deepEqual([first, second?.[0], more], [[true, code], true, []]);
+      for (let i = 0; i < 20; i++) if (outcomes[`put ${i}`] === "done") assert.ok(seen.puts.includes(`p${i}`), `put ${i}`);
+      assert.ok(Array.from({ length: 6000 }, (_, i) => `s${i}`).every((k) => seen.puts.includes(k)) && seen.puts.includes("a"));
+      assert.ok(seen.scanned >= stored, `${seen.scanned} rows by the iterator`);
+      assert.ok(seen.commit.refused && seen.commit.known, seen.commit.message);
+      assert.deepEqual([seen.after, seen.role, seen.rest, seen.leads], [true, "leader", seen.puts.length + 1, ["leader"]]);
+      const unknown = Object.values(outcomes).filter((outcome) => outcome !== "done").length;
+      t.note(`${unknown} of 20 puts are unknown; the transaction: ${seen.commit.code}`);
+    },
+    { needs },
+  );
 }
 
 test("an engine that traps in the leading tab: a follower's calls are all done, once", async (t) => {
@@ -320,44 +375,75 @@ test("engines that die one after another: the third death in a minute ends the h
 
 for (const how of ["removed", "sent elsewhere"]) {
   for (const worker of turns([true, false])) {
-    test(`a frame that is ${how} leaves no call of the page around it hanging: all reject with Closed (${worker ? "worker" : "in the frame"})`, async (t) => {
-      const server = await servePackage(t);
-      const page = await openPage(t, await startBrowser(t), server);
-      const seen = await page.evaluate(async ({ how, worker }) => {
-        const frame = document.createElement("iframe");
-        frame.src = "/";
-        document.body.append(frame);
-        const inside = frame.contentWindow;
-        const until = performance.now() + 5000;
-        while (frame.contentWindow.T === undefined && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
-        const { open } = frame.contentWindow.T;
-        const db = await open("framed", { worker });
-        await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
-        const closing = await open("closing", { worker });
-        const key = { tableName: "t", primaryKey: { k: "b" } };
-        const calls = {
-          put: db.putRow(key), update: db.updateRow({ ...key, increment: { n: 1 } }), batch: db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "c" } } }]),
-          flush: db.flush(), compact: db.compact(), table: db.createTable({ tableName: "t2", primaryKey: [{ name: "k", type: "STRING" }] }), consumed: db.computeConsumed(),
-          close: closing.close(), open: open("another", { worker }), given: open("given", { worker, signal: new AbortController().signal }),
-        };
-        if (worker) Object.assign(calls, { get: db.getRow(key), metrics: db.metrics(), scan: db.scan({ tableName: "t" }).next(), transaction: db.startLocalTransaction({ tableName: "t", partitionKey: { k: "z" } }) });
-        const settled = Object.entries(calls).map(async ([name, call]) => {
-          const outcome = await Promise.race([call.then(() => "resolved", ({ code, message }) => `${code}: ${message}`), new Promise((resolve) => setTimeout(resolve, 2000, "hangs"))]);
-          return [name, outcome];
-        });
-        if (how === "removed") frame.remove();
-        else inside.location.href = "about:blank";
-        const outcomes = Object.fromEntries(await Promise.all(settled));
-        // The browser gives back what the frame had.
-        const again = await H.refusal(async () => (await H.openSoon("framed")).close());
-        return { outcomes, again: again.message };
-      }, { how, worker });
-      for (const [name, outcome] of Object.entries(seen.outcomes)) {
-        if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, `${name}: ${outcome}`);
-        // Before a frame goes elsewhere, some calls may end in order, and it may load no more code.
-        else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone|^Unavailable: The module 'occasional' .* could not be (?:down)?loaded/, `${name}: ${outcome}`);
-      }
-      assert.equal(seen.again, undefined);
-    }, { needs: how === "removed" ? ["removal"] : [] });
+    test(
+      `a frame that is ${how} leaves no call of the page around it hanging: all reject with Closed (${worker ? "worker" : "in the frame"})`,
+      async (t) => {
+        const server = await servePackage(t);
+        const page = await openPage(t, await startBrowser(t), server);
+        const seen = await page.evaluate(
+          async ({ how, worker }) => {
+            const frame = document.createElement("iframe");
+            frame.src = "/";
+            document.body.append(frame);
+            const inside = frame.contentWindow;
+            const until = performance.now() + 5000;
+            while (frame.contentWindow.T === undefined && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+            const { open } = frame.contentWindow.T;
+            const db = await open("framed", { worker });
+            await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+            const closing = await open("closing", { worker });
+            const key = { tableName: "t", primaryKey: { k: "b" } };
+            const calls = {
+              put: db.putRow(key),
+              update: db.updateRow({ ...key, increment: { n: 1 } }),
+              batch: db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "c" } } }]),
+              flush: db.flush(),
+              compact: db.compact(),
+              table: db.createTable({ tableName: "t2", primaryKey: [{ name: "k", type: "STRING" }] }),
+              consumed: db.computeConsumed(),
+              close: closing.close(),
+              open: open("another", { worker }),
+              given: open("given", { worker, signal: new AbortController().signal }),
+            };
+            if (worker)
+              Object.assign(calls, {
+                get: db.getRow(key),
+                metrics: db.metrics(),
+                scan: db.scan({ tableName: "t" }).next(),
+                transaction: db.startLocalTransaction({ tableName: "t", partitionKey: { k: "z" } }),
+              });
+            const settled = Object.entries(calls).map(async ([name, call]) => {
+              const outcome = await Promise.race([
+                call.then(
+                  () => "resolved",
+                  ({ code, message }) => `${code}: ${message}`,
+                ),
+                new Promise((resolve) => setTimeout(resolve, 2000, "hangs")),
+              ]);
+              return [name, outcome];
+            });
+            if (how === "removed") frame.remove();
+            else inside.location.href = "about:blank";
+            const outcomes = Object.fromEntries(await Promise.all(settled));
+            // The browser gives back what the frame had.
+            const again = await H.refusal(async () => (await H.openSoon("framed")).close());
+            return { outcomes, again: again.message };
+          },
+          { how, worker },
+        );
+        for (const [name, outcome] of Object.entries(seen.outcomes)) {
+          if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, `${name}: ${outcome}`);
+          // Before a frame goes elsewhere, some calls may end in order, and it may load no more code.
+          else
+            assert.match(
+              outcome,
+              /^resolved$|^Closed: The frame .* is gone|^Unavailable: The module 'occasional' .* could not be (?:down)?loaded/,
+              `${name}: ${outcome}`,
+            );
+        }
+        assert.equal(seen.again, undefined);
+      },
+      { needs: how === "removed" ? ["removal"] : [] },
+    );
   }
 }

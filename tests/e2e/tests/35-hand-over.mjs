@@ -8,58 +8,79 @@ import { ENDS, handOvers, inWords } from "../support/hand-over.mjs";
 import { pairs, singles, test, times, turns } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
-const needs = (ends) => ends === "crashes" ? ["crash"] : [];
+const needs = (ends) => (ends === "crashes" ? ["crash"] : []);
 
 /** As often as {@link times}. At the gate other browsers than Chromium, which are slower, do half of it. */
 const rounds = (usual) => times(usual, Math.ceil(usual / (engine.name === "Chromium" ? 2 : 4)));
 
 for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], Object.entries(ENDS))) {
-  test(`hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { options: { worker }, prepare });
-    const three = await openPage(t, context, server);
-    assert.equal(await three.evaluate(open, { name: "SHARED", options: { worker } }), "follower");
-    await two.evaluate(async () => {
-      const writer = db.writer("t");
-      for (let n = 0; n < 3000; n++) writer.put({ primaryKey: { k: "r", n } });
-      await writer.close();
-      globalThis.tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
-      await tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } });
-      // A scan in the middle.
-      globalThis.scan = db.scan({ tableName: "t", start: { k: "r", n: 0 }, end: { k: "r", n: 3000 }, pageRows: 100 });
-      globalThis.first = (await scan.next()).value.primaryKey.n;
-    });
-    await end(context, one);
-    const seen = await Promise.all([two, three].map((page) => page.evaluate(async () => {
-      const since = performance.now();
-      const { count } = await db.count({ tableName: "t" });
-      const took = performance.now() - since;
-      await db.putRow({ tableName: "t", primaryKey: { k: "after", n: Math.floor(Math.random() * 1e9) } });
-      return { count, took };
-    })));
-    for (const { count } of seen) assert.ok(count === 3000 || count === 3001, `${count} rows`);
-    assert.deepEqual((await led([two, three])).sort(), ["follower", "leader"]);
-    for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => health), []);
-    const rest = await two.evaluate(async () => {
-      const numbers = [first];
-      for await (const row of scan) numbers.push(row.primaryKey.n);
-      const gone = await H.refusal(() => tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 2 } }));
-      return { inOrder: numbers.length === 3000 && numbers.every((n, i) => n === i), gone: gone.code, state: tx.state, tx: (await db.getRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } })).row };
-    });
-    assert.deepEqual(rest, { inOrder: true, gone: "OTSSessionNotExist", state: "ABORTED", tx: null });
-    for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => roles), [await page.evaluate(() => db.role)]);
-    t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
-    await two.evaluate(() => db.close());
-    // If rows are missing: which, and whether they are there later.
-    const last = await three.evaluate(async () => {
-      const { count } = await db.count({ tableName: "t" });
-      const { role } = db;
-      if (count === 3002) return { count, role };
-      const numbers = new Set((await H.all(db, { tableName: "t", start: { k: "r" }, end: { k: "s" } })).map((row) => row.primaryKey.n));
-      const missing = Array.from({ length: 3000 }, (_, n) => n).filter((n) => !numbers.has(n));
-      return { count, role, scanned: numbers.size, missing: missing.length && [missing[0], missing.at(-1)], again: (await db.count({ tableName: "t" })).count, health, metrics: await db.metrics() };
-    });
-    assert.deepEqual(last, { count: 3002, role: "leader" });
-  }, { needs: needs(ends) });
+  test(
+    `hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { options: { worker }, prepare });
+      const three = await openPage(t, context, server);
+      assert.equal(await three.evaluate(open, { name: "SHARED", options: { worker } }), "follower");
+      await two.evaluate(async () => {
+        const writer = db.writer("t");
+        for (let n = 0; n < 3000; n++) writer.put({ primaryKey: { k: "r", n } });
+        await writer.close();
+        globalThis.tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
+        await tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } });
+        // A scan in the middle.
+        globalThis.scan = db.scan({ tableName: "t", start: { k: "r", n: 0 }, end: { k: "r", n: 3000 }, pageRows: 100 });
+        globalThis.first = (await scan.next()).value.primaryKey.n;
+      });
+      await end(context, one);
+      const seen = await Promise.all(
+        [two, three].map((page) =>
+          page.evaluate(async () => {
+            const since = performance.now();
+            const { count } = await db.count({ tableName: "t" });
+            const took = performance.now() - since;
+            await db.putRow({ tableName: "t", primaryKey: { k: "after", n: Math.floor(Math.random() * 1e9) } });
+            return { count, took };
+          }),
+        ),
+      );
+      for (const { count } of seen) assert.ok(count === 3000 || count === 3001, `${count} rows`);
+      assert.deepEqual((await led([two, three])).sort(), ["follower", "leader"]);
+      for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => health), []);
+      const rest = await two.evaluate(async () => {
+        const numbers = [first];
+        for await (const row of scan) numbers.push(row.primaryKey.n);
+        const gone = await H.refusal(() => tx.putRow({ tableName: "t", primaryKey: { k: "tx", n: 2 } }));
+        return {
+          inOrder: numbers.length === 3000 && numbers.every((n, i) => n === i),
+          gone: gone.code,
+          state: tx.state,
+          tx: (await db.getRow({ tableName: "t", primaryKey: { k: "tx", n: 1 } })).row,
+        };
+      });
+      assert.deepEqual(rest, { inOrder: true, gone: "OTSSessionNotExist", state: "ABORTED", tx: null });
+      for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => roles), [await page.evaluate(() => db.role)]);
+      t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
+      await two.evaluate(() => db.close());
+      // If rows are missing: which, and whether they are there later.
+      const last = await three.evaluate(async () => {
+        const { count } = await db.count({ tableName: "t" });
+        const { role } = db;
+        if (count === 3002) return { count, role };
+        const numbers = new Set((await H.all(db, { tableName: "t", start: { k: "r" }, end: { k: "s" } })).map((row) => row.primaryKey.n));
+        const missing = Array.from({ length: 3000 }, (_, n) => n).filter((n) => !numbers.has(n));
+        return {
+          count,
+          role,
+          scanned: numbers.size,
+          missing: missing.length && [missing[0], missing.at(-1)],
+          again: (await db.count({ tableName: "t" })).count,
+          health,
+          metrics: await db.metrics(),
+        };
+      });
+      assert.deepEqual(last, { count: 3002, role: "leader" });
+    },
+    { needs: needs(ends) },
+  );
 }
 
 for (const worker of turns([true, false])) {
@@ -67,10 +88,11 @@ for (const worker of turns([true, false])) {
     const START = 1_700_000_000_000;
     const DAY = 86_400_000;
     const { context, server, one, two } = await tabs(t, { options: { worker, clock: { now: START } } });
-    const stamp = async (page) => page.evaluate(async () => {
-      await db.putRow({ tableName: "t", primaryKey: { k: "clock", n: 1 }, attributes: { v: 1 } });
-      return (await db.getRow({ tableName: "t", primaryKey: { k: "clock", n: 1 } })).row.version("v");
-    });
+    const stamp = async (page) =>
+      page.evaluate(async () => {
+        await db.putRow({ tableName: "t", primaryKey: { k: "clock", n: 1 }, attributes: { v: 1 } });
+        return (await db.getRow({ tableName: "t", primaryKey: { k: "clock", n: 1 } })).row.version("v");
+      });
     const at = (time, first) => assert.ok(time >= first && time < first + 1000, `${time - START} ms after the start`);
     await one.evaluate((now) => db.setClock(now), START + DAY);
     at(await stamp(two), START + DAY);
@@ -105,13 +127,16 @@ const write = async (tab) => {
   globalThis.second = await T.open("shared");
   const first = db;
   globalThis.seen = { counted: 0, rows: 0, given: [], unknown: [], robbed: false };
-  db.addEventListener("leader", (() => {
-    let before = db.role;
-    return ({ role }) => {
-      seen.robbed ||= before === "leader" && role === "follower";
-      before = role;
-    };
-  })());
+  db.addEventListener(
+    "leader",
+    (() => {
+      let before = db.role;
+      return ({ role }) => {
+        seen.robbed ||= before === "leader" && role === "follower";
+        before = role;
+      };
+    })(),
+  );
   globalThis.errors = [];
   globalThis.stopped = false;
   const key = (n, part) => ({ k: `${tab}/${part}`, n });
@@ -137,7 +162,12 @@ const write = async (tab) => {
       seen.rows += 1;
     },
     async (n, db) => {
-      const { row: put } = await db.putRow({ tableName: "given", primaryKey: { k: `${tab}`, n: T.AUTO_INCREMENT }, attributes: { v: 1 }, returnContent: "PRIMARY_KEY" });
+      const { row: put } = await db.putRow({
+        tableName: "given",
+        primaryKey: { k: `${tab}`, n: T.AUTO_INCREMENT },
+        attributes: { v: 1 },
+        returnContent: "PRIMARY_KEY",
+      });
       seen.given.push(put.primaryKey.n);
     },
     async (n, db) => {
@@ -146,7 +176,10 @@ const write = async (tab) => {
       seen.rows += 1;
     },
     async (n, db) => {
-      const results = await db.batchWriteRow([0, 1].map((i) => ({ tableName: "t", put: fresh(2 * n + i, 3) })), { atomic: true });
+      const results = await db.batchWriteRow(
+        [0, 1].map((i) => ({ tableName: "t", put: fresh(2 * n + i, 3) })),
+        { atomic: true },
+      );
       for (const { ok, error } of results) if (!ok) throw error;
       seen.rows += 2;
     },
@@ -155,15 +188,17 @@ const write = async (tab) => {
   globalThis.writing = (async () => {
     for (let n = 0; !stopped; n++) {
       const since = performance.now();
-      await Promise.all(Array.from({ length: n % 7 === 0 ? 20 : 1 }, async (_, i) => {
-        const number = n * 100 + i;
-        try {
-          await ways[number % ways.length](number, number % 4 < 2 ? first : second);
-        } catch (error) {
-          if (error.code === "LeaderChanged") seen.unknown.push(number);
-          else errors.push(`way ${number % ways.length}: ${error.code}: ${error.message}`);
-        }
-      }));
+      await Promise.all(
+        Array.from({ length: n % 7 === 0 ? 20 : 1 }, async (_, i) => {
+          const number = n * 100 + i;
+          try {
+            await ways[number % ways.length](number, number % 4 < 2 ? first : second);
+          } catch (error) {
+            if (error.code === "LeaderChanged") seen.unknown.push(number);
+            else errors.push(`way ${number % ways.length}: ${error.code}: ${error.message}`);
+          }
+        }),
+      );
       slowest = Math.max(slowest, performance.now() - since);
       answers += 1;
     }
@@ -173,41 +208,63 @@ const write = async (tab) => {
 const ROUNDS = rounds(8);
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
-  test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { prepare });
-    await one.evaluate(() => db.createTable({ tableName: "given", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER", autoIncrement: true }] }));
-    const sum = { counted: 0, rows: 0, given: [], unknown: [], robbed: 0 };
-    const collect = async (page) => {
-      const seen = await written(page);
-      sum.counted += seen.counted;
-      sum.rows += seen.rows;
-      sum.given.push(...seen.given);
-      sum.unknown.push(...seen.unknown);
-      sum.robbed += seen.robbed;
-    };
-    let tab = 0;
-    const begin = (page) => page.evaluate(write, tab++);
-    const third = await openPage(t, context, server);
-    await third.evaluate(open, { name: "shared", options: {} });
-    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, third], ends, times: ROUNDS, begin, finish: collect });
-    for (const page of pages) await collect(page);
-    // A busy machine may keep a leader from answering for two seconds. It loses its lock then, and does not know what became of its own calls.
-    const most = sum.unknown.length;
-    assert.ok(most === 0 || sum.robbed > 0, `the next leader knows what was done: ${sum.unknown}`);
-    const stored = await pages[0].evaluate(async () => {
-      const rows = (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("v")]);
-      return { count: rows.find(([k]) => k === "count")[1], rows: rows.filter(([k, v]) => k !== "count" && v === 1).length, all: rows.length - 1, given: (await H.all(db, { tableName: "given" })).map((row) => [row.primaryKey.n, row.primaryKey.k]) };
-    });
-    assert.equal(stored.rows, stored.all);
-    assert.ok(stored.count >= sum.counted && stored.count <= sum.counted + most, `counted to ${stored.count}, told ${sum.counted}`);
-    assert.ok(stored.rows >= sum.rows && stored.rows <= sum.rows + 2 * most, `${stored.rows} rows, told ${sum.rows}`);
-    const told = new Set(sum.given);
-    const untold = stored.given.filter(([n]) => !told.has(n));
-    assert.ok(untold.length <= most && stored.given.length - untold.length === sum.given.length, `each given key was told to its caller, and none was given for nobody: ${stored.given.length} stored, ${sum.given.length} told, not told (key, tab): ${JSON.stringify(untold)}; ${sum.robbed} leaders lost their locks`);
-    assert.ok(sum.counted > ROUNDS * 4);
-    t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once${most > 0 ? `, but for ${most} of leaders that lost their locks` : ""}`);
-    t.note(inWords(waits));
-  }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true });
+  test(
+    `hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      await one.evaluate(() =>
+        db.createTable({
+          tableName: "given",
+          primaryKey: [
+            { name: "k", type: "STRING" },
+            { name: "n", type: "INTEGER", autoIncrement: true },
+          ],
+        }),
+      );
+      const sum = { counted: 0, rows: 0, given: [], unknown: [], robbed: 0 };
+      const collect = async (page) => {
+        const seen = await written(page);
+        sum.counted += seen.counted;
+        sum.rows += seen.rows;
+        sum.given.push(...seen.given);
+        sum.unknown.push(...seen.unknown);
+        sum.robbed += seen.robbed;
+      };
+      let tab = 0;
+      const begin = (page) => page.evaluate(write, tab++);
+      const third = await openPage(t, context, server);
+      await third.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, third], ends, times: ROUNDS, begin, finish: collect });
+      for (const page of pages) await collect(page);
+      // A busy machine may keep a leader from answering for two seconds. It loses its lock then, and does not know what became of its own calls.
+      const most = sum.unknown.length;
+      assert.ok(most === 0 || sum.robbed > 0, `the next leader knows what was done: ${sum.unknown}`);
+      const stored = await pages[0].evaluate(async () => {
+        const rows = (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("v")]);
+        return {
+          count: rows.find(([k]) => k === "count")[1],
+          rows: rows.filter(([k, v]) => k !== "count" && v === 1).length,
+          all: rows.length - 1,
+          given: (await H.all(db, { tableName: "given" })).map((row) => [row.primaryKey.n, row.primaryKey.k]),
+        };
+      });
+      assert.equal(stored.rows, stored.all);
+      assert.ok(stored.count >= sum.counted && stored.count <= sum.counted + most, `counted to ${stored.count}, told ${sum.counted}`);
+      assert.ok(stored.rows >= sum.rows && stored.rows <= sum.rows + 2 * most, `${stored.rows} rows, told ${sum.rows}`);
+      const told = new Set(sum.given);
+      const untold = stored.given.filter(([n]) => !told.has(n));
+      assert.ok(
+        untold.length <= most && stored.given.length - untold.length === sum.given.length,
+        `each given key was told to its caller, and none was given for nobody: ${stored.given.length} stored, ${sum.given.length} told, not told (key, tab): ${JSON.stringify(untold)}; ${sum.robbed} leaders lost their locks`,
+      );
+      assert.ok(sum.counted > ROUNDS * 4);
+      t.note(
+        `${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once${most > 0 ? `, but for ${most} of leaders that lost their locks` : ""}`,
+      );
+      t.note(inWords(waits));
+    },
+    { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true },
+  );
 }
 
 /** Loads again and again, by a writer and by imports, and counts in rows that other tabs have loaded. */
@@ -225,9 +282,13 @@ const load = async (tab) => {
       }
       return writer.close();
     },
-    (k) => second.importRows("t", (function* () {
-      for (let n = 0; n < ROWS; n++) yield row(k, n);
-    })()),
+    (k) =>
+      second.importRows(
+        "t",
+        (function* () {
+          for (let n = 0; n < ROWS; n++) yield row(k, n);
+        })(),
+      ),
   ];
   const repeat = async (work) => {
     for (let run = 0; !stopped; run++) {
@@ -256,42 +317,54 @@ const load = async (tab) => {
     slowest = Math.max(slowest, performance.now() - since);
     answers += 1;
   };
-  globalThis.writing = Promise.all([repeat(count), ...loads.map((one, i) => repeat(async (run) => {
-    const k = `${tab}/${i}/${run}`;
-    const { rows } = await one(k);
-    seen.rows += rows;
-    seen.loads += 1;
-    await countIn(k);
-  }))]);
+  globalThis.writing = Promise.all([
+    repeat(count),
+    ...loads.map((one, i) =>
+      repeat(async (run) => {
+        const k = `${tab}/${i}/${run}`;
+        const { rows } = await one(k);
+        seen.rows += rows;
+        seen.loads += 1;
+        await countIn(k);
+      }),
+    ),
+  ]);
 };
 
 const LOAD_ROUNDS = rounds(3);
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
-  test(`hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { prepare });
-    const sum = { rows: 0, loads: 0, counted: new Map() };
-    const finish = async (page) => {
-      const seen = await written(page);
-      sum.rows += seen.rows;
-      sum.loads += seen.loads;
-      for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
-    };
-    let tab = 0;
-    const begin = (page) => page.evaluate(load, tab++);
-    const three = await openPage(t, context, server);
-    await three.evaluate(open, { name: "shared", options: {} });
-    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: LOAD_ROUNDS, begin, finish });
-    for (const page of pages) await finish(page);
-    const stored = await pages[0].evaluate(async (keys) => ({
-      rows: (await db.count({ tableName: "t" })).count,
-      counts: await Promise.all(keys.map(async (key) => (await db.getRow({ tableName: "t", primaryKey: JSON.parse(key) })).row.get("count"))),
-    }), [...sum.counted.keys()]);
-    assert.equal(stored.rows, sum.rows);
-    assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
-    assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
-    t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
-  }, { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true });
+  test(
+    `hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const sum = { rows: 0, loads: 0, counted: new Map() };
+      const finish = async (page) => {
+        const seen = await written(page);
+        sum.rows += seen.rows;
+        sum.loads += seen.loads;
+        for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
+      };
+      let tab = 0;
+      const begin = (page) => page.evaluate(load, tab++);
+      const three = await openPage(t, context, server);
+      await three.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: LOAD_ROUNDS, begin, finish });
+      for (const page of pages) await finish(page);
+      const stored = await pages[0].evaluate(
+        async (keys) => ({
+          rows: (await db.count({ tableName: "t" })).count,
+          counts: await Promise.all(keys.map(async (key) => (await db.getRow({ tableName: "t", primaryKey: JSON.parse(key) })).row.get("count"))),
+        }),
+        [...sum.counted.keys()],
+      );
+      assert.equal(stored.rows, sum.rows);
+      assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
+      assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
+      t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
+    },
+    { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true },
+  );
 }
 
 /** Makes, changes and deletes tables, indexes and access keys without a pause, in two rows of calls, and notes what must be there. */
@@ -309,7 +382,15 @@ const change = async (tab) => {
   };
   const round = async (handle, tableName, run) => {
     // The same name again and again: another answer than that of the first try would be a refusal.
-    await done(handle.createTable({ tableName, primaryKey: [{ name: "k", type: "STRING" }], definedColumns: [{ name: "v", type: "INTEGER" }], indexes: [{ indexName: `${tableName}_i`, primaryKey: ["v"] }], allowUpdate: false }));
+    await done(
+      handle.createTable({
+        tableName,
+        primaryKey: [{ name: "k", type: "STRING" }],
+        definedColumns: [{ name: "v", type: "INTEGER" }],
+        indexes: [{ indexName: `${tableName}_i`, primaryKey: ["v"] }],
+        allowUpdate: false,
+      }),
+    );
     await handle.putRow({ tableName, primaryKey: { k: "a" }, attributes: { v: 1 } });
     await done(handle.createIndex({ tableName, index: { indexName: `${tableName}_j`, primaryKey: ["v"] } }));
     const life = 90_000 + run;
@@ -332,40 +413,49 @@ const change = async (tab) => {
     }
     await done(handle.deleteTable(tableName));
   };
-  globalThis.writing = Promise.all([db, second].map(async (handle, i) => {
-    for (let run = 0; !stopped; run++) {
-      try {
-        await round(handle, `tab${tab}_${i}`, run);
-      } catch (error) {
-        errors.push(`${error.code}: ${error.message}`);
-        stopped = true;
+  globalThis.writing = Promise.all(
+    [db, second].map(async (handle, i) => {
+      for (let run = 0; !stopped; run++) {
+        try {
+          await round(handle, `tab${tab}_${i}`, run);
+        } catch (error) {
+          errors.push(`${error.code}: ${error.message}`);
+          stopped = true;
+        }
       }
-    }
-  }));
+    }),
+  );
 };
 
 for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
-  test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`, async (t) => {
-    const { context, server, one, two } = await tabs(t, { prepare });
-    const sum = { tables: ["t"], keys: [], changes: 0 };
-    const finish = async (page) => {
-      const seen = await written(page);
-      sum.tables.push(...Object.keys(seen.tables));
-      sum.keys.push(...Object.keys(seen.keys));
-      sum.changes += seen.changes;
-    };
-    let tab = 0;
-    const begin = (page) => page.evaluate(change, tab++);
-    const three = await openPage(t, context, server);
-    await three.evaluate(open, { name: "shared", options: {} });
-    const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: ROUNDS, begin, finish });
-    for (const page of pages) await finish(page);
-    const stored = await pages[0].evaluate(async () => ({ tables: await db.listTable(), keys: (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId) }));
-    assert.deepEqual(stored.tables, sum.tables.sort());
-    assert.deepEqual(stored.keys.sort(), sum.keys.sort());
-    assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
-    t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
-  }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
+  test(
+    `hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`,
+    async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const sum = { tables: ["t"], keys: [], changes: 0 };
+      const finish = async (page) => {
+        const seen = await written(page);
+        sum.tables.push(...Object.keys(seen.tables));
+        sum.keys.push(...Object.keys(seen.keys));
+        sum.changes += seen.changes;
+      };
+      let tab = 0;
+      const begin = (page) => page.evaluate(change, tab++);
+      const three = await openPage(t, context, server);
+      await three.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: ROUNDS, begin, finish });
+      for (const page of pages) await finish(page);
+      const stored = await pages[0].evaluate(async () => ({
+        tables: await db.listTable(),
+        keys: (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId),
+      }));
+      assert.deepEqual(stored.tables, sum.tables.sort());
+      assert.deepEqual(stored.keys.sort(), sum.keys.sort());
+      assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
+      t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
+    },
+    { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true },
+  );
 }
 
 for (const worker of turns([true, false])) {
@@ -394,12 +484,16 @@ for (const worker of turns([true, false])) {
   });
 }
 
-test("hand-over: when the site's data is cleared, followers are told too, and nothing is created anew", async (t) => {
-  const { context, server, one, two } = await tabs(t);
-  await engine.clear(context, one, server);
-  await two.waitForFunction(() => health.length > 0);
-  const seen = await two.evaluate(async () => ({ health, refused: (await H.refusal(() => db.listTable())).code, instances: await T.listInstances() }));
-  assert.match(seen.health[0], /^false (Closed|OTSObjectNotExist|DataLost): /);
-  assert.deepEqual([seen.health.length, ["Closed", "OTSObjectNotExist", "DataLost"].includes(seen.refused), seen.instances], [1, true, []]);
-  t.note(seen.health[0]);
-}, { needs: ["clear"] });
+test(
+  "hand-over: when the site's data is cleared, followers are told too, and nothing is created anew",
+  async (t) => {
+    const { context, server, one, two } = await tabs(t);
+    await engine.clear(context, one, server);
+    await two.waitForFunction(() => health.length > 0);
+    const seen = await two.evaluate(async () => ({ health, refused: (await H.refusal(() => db.listTable())).code, instances: await T.listInstances() }));
+    assert.match(seen.health[0], /^false (Closed|OTSObjectNotExist|DataLost): /);
+    assert.deepEqual([seen.health.length, ["Closed", "OTSObjectNotExist", "DataLost"].includes(seen.refused), seen.instances], [1, true, []]);
+    t.note(seen.health[0]);
+  },
+  { needs: ["clear"] },
+);

@@ -19,7 +19,7 @@ async function onFullStack(worker) {
     batchGetRow: () => db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: 1 }] }]),
     describeTable: () => db.describeTable("t"),
     // Not on every level: no more than 1000 may be open.
-    startLocalTransaction: (level) => level % 4 > 0 ? undefined : db.startLocalTransaction({ tableName: "t", partitionKey: { id: 200_000 + level } }),
+    startLocalTransaction: (level) => (level % 4 > 0 ? undefined : db.startLocalTransaction({ tableName: "t", partitionKey: { id: 200_000 + level } })),
   };
   const LEVELS = 3000;
   const seen = {};
@@ -55,7 +55,11 @@ async function onFullStack(worker) {
     const settled = await Promise.allSettled(made.filter((one) => one !== undefined));
     for (const { value } of settled) await value?.abort?.();
     const wrong = settled.find(({ reason }) => reason !== undefined && !/Maximum call stack|RangeError|too much recursion/.test(String(reason)));
-    seen[name] = { fulfilled: settled.filter(({ status }) => status === "fulfilled").length, refused: thrown + settled.filter(({ status }) => status === "rejected").length, wrong: String(wrong?.reason) };
+    seen[name] = {
+      fulfilled: settled.filter(({ status }) => status === "fulfilled").length,
+      refused: thrown + settled.filter(({ status }) => status === "rejected").length,
+      wrong: String(wrong?.reason),
+    };
   }
   const writer = db.writer("t");
   let taken = 0;
@@ -76,16 +80,20 @@ async function onFullStack(worker) {
 }
 
 for (const worker of turns([true, false])) {
-  test(`R4: calls at the end of the page's stack fail alone, ${worker ? "with a worker" : "in the page"}: others are answered, close ends, the instance opens again`, async (t) => {
-    const server = await servePackage(t);
-    const page = await openPage(t, await startBrowser(t), server);
-    const { seen, others, found, health, taken, rows, stored } = await page.evaluate(onFullStack, worker);
-    for (const [name, { fulfilled, refused, wrong }] of Object.entries(seen)) {
-      t.note(`${name}: ${fulfilled} answered, ${refused} refused`);
-      assert.equal(wrong, "undefined", name);
-      assert.ok(fulfilled > 0 && refused > 0, name);
-    }
-    assert.deepEqual([found, health], [others, []]);
-    assert.deepEqual([rows, stored], [taken, taken]);
-  }, { seconds: 120, needs: ["stack"] });
+  test(
+    `R4: calls at the end of the page's stack fail alone, ${worker ? "with a worker" : "in the page"}: others are answered, close ends, the instance opens again`,
+    async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server);
+      const { seen, others, found, health, taken, rows, stored } = await page.evaluate(onFullStack, worker);
+      for (const [name, { fulfilled, refused, wrong }] of Object.entries(seen)) {
+        t.note(`${name}: ${fulfilled} answered, ${refused} refused`);
+        assert.equal(wrong, "undefined", name);
+        assert.ok(fulfilled > 0 && refused > 0, name);
+      }
+      assert.deepEqual([found, health], [others, []]);
+      assert.deepEqual([rows, stored], [taken, taken]);
+    },
+    { seconds: 120, needs: ["stack"] },
+  );
 }

@@ -19,7 +19,8 @@ for (const dies of [false, true]) {
     const page = await openPage(t, context, server, "/trapping/");
     await page.evaluate(async () => {
       const Real = Worker;
-      globalThis.armed = false; globalThis.kinds = [];
+      globalThis.armed = false;
+      globalThis.kinds = [];
       globalThis.Worker = class extends Real {
         postMessage(message, ...rest) {
           kinds.push(message?.kind);
@@ -34,11 +35,19 @@ for (const dies of [false, true]) {
       globalThis.deaf = false;
       for (const kind of [MessagePort, BroadcastChannel]) {
         const own = Object.getOwnPropertyDescriptor(kind.prototype, "onmessage");
-        Object.defineProperty(kind.prototype, "onmessage", { ...own, set(run) {
-          own.set.call(this, run === null ? null : (event) => {
-            if (!(deaf && event.data instanceof Uint8Array)) run(event);
-          });
-        } });
+        Object.defineProperty(kind.prototype, "onmessage", {
+          ...own,
+          set(run) {
+            own.set.call(
+              this,
+              run === null
+                ? null
+                : (event) => {
+                    if (!(deaf && event.data instanceof Uint8Array)) run(event);
+                  },
+            );
+          },
+        });
       }
       globalThis.db = await T.open("gone");
       globalThis.other = await T.open("gone");
@@ -46,16 +55,30 @@ for (const dies of [false, true]) {
       db.addEventListener("health", ({ error }) => health.push(error?.code));
       await other.getRow({ tableName: "t", primaryKey: { k: "n" } });
       deaf = true;
-      globalThis.outcome = other.updateRow({ tableName: "t", primaryKey: { k: "n" }, increment: { n: 1 } }).then(() => "done", ({ code }) => code);
+      globalThis.outcome = other.updateRow({ tableName: "t", primaryKey: { k: "n" }, increment: { n: 1 } }).then(
+        () => "done",
+        ({ code }) => code,
+      );
     });
     // The leader does it.
     await leader.evaluate(async () => {
       while (Number((await db.getRow({ tableName: "t", primaryKey: { k: "n" } })).row.get("n")) !== 1);
     });
     assert.equal(await page.evaluate(() => Promise.race([outcome, "unanswered"])), "unanswered");
-    await page.evaluate((dies) => { deaf = false; armed = dies; }, dies);
+    await page.evaluate((dies) => {
+      deaf = false;
+      armed = dies;
+    }, dies);
     await leader.close();
-    const seen = await page.evaluate(async () => [await outcome, Number((await db.getRow({ tableName: "t", primaryKey: { k: "n" } })).row.get("n")), health, armed, db.role, other.role, kinds]);
+    const seen = await page.evaluate(async () => [
+      await outcome,
+      Number((await db.getRow({ tableName: "t", primaryKey: { k: "n" } })).row.get("n")),
+      health,
+      armed,
+      db.role,
+      other.role,
+      kinds,
+    ]);
     assert.deepEqual([seen[0], seen[1]], [dies ? "LeaderChanged" : "done", 1], JSON.stringify(seen));
   });
 }

@@ -13,7 +13,14 @@ const work = async ({ worker, round }) => {
   const began = performance.now();
   // Hardly any block stays in memory.
   const db = await T.open("left", { worker, cacheBytes: 65_536, memtableBytes: 65_536 });
-  if (!(await db.listTable()).includes("t")) await db.createTable({ tableName: "t", primaryKey: [{ name: "round", type: "INTEGER" }, { name: "n", type: "INTEGER" }] });
+  if (!(await db.listTable()).includes("t"))
+    await db.createTable({
+      tableName: "t",
+      primaryKey: [
+        { name: "round", type: "INTEGER" },
+        { name: "n", type: "INTEGER" },
+      ],
+    });
   await db.putRow({ tableName: "t", primaryKey: { round, n: -1 } });
   const took = performance.now() - began;
   const { count } = await db.count({ tableName: "t" });
@@ -35,18 +42,22 @@ const work = async ({ worker, round }) => {
 };
 
 for (const [how, worker] of singles(["goes elsewhere", "is reloaded"], [true, false])) {
-  test(`leaving: ${ROUNDS} times a page ${how} in the middle of reads and writes, and the next one writes at once and loses nothing (${worker ? "worker" : "in the page"})`, async (t) => {
-    const server = await servePackage(t);
-    const page = await openPage(t, await startBrowser(t), server);
-    let [slowest, acknowledged] = [0, 0];
-    for (let round = 0; round < ROUNDS; round++) {
-      const { took, count, stored } = await page.evaluate(work, { worker, round });
-      slowest = Math.max(slowest, took);
-      assert.ok(count >= acknowledged, `${count} rows in round ${round}, ${acknowledged} acknowledged`);
-      acknowledged += stored + 1;
-      if (how === "is reloaded") await reload(page);
-      else await load(page, server, `/?${round}`);
-    }
-    t.note(`${acknowledged} rows acknowledged; the slowest took ${slowest.toFixed(0)} ms to open and write`);
-  }, { seconds: 30 + 2 * ROUNDS, repeats: true });
+  test(
+    `leaving: ${ROUNDS} times a page ${how} in the middle of reads and writes, and the next one writes at once and loses nothing (${worker ? "worker" : "in the page"})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server);
+      let [slowest, acknowledged] = [0, 0];
+      for (let round = 0; round < ROUNDS; round++) {
+        const { took, count, stored } = await page.evaluate(work, { worker, round });
+        slowest = Math.max(slowest, took);
+        assert.ok(count >= acknowledged, `${count} rows in round ${round}, ${acknowledged} acknowledged`);
+        acknowledged += stored + 1;
+        if (how === "is reloaded") await reload(page);
+        else await load(page, server, `/?${round}`);
+      }
+      t.note(`${acknowledged} rows acknowledged; the slowest took ${slowest.toFixed(0)} ms to open and write`);
+    },
+    { seconds: 30 + 2 * ROUNDS, repeats: true },
+  );
 }

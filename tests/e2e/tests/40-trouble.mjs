@@ -7,7 +7,10 @@ import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
-for (const [what, file] of [["no IndexedDB", "/no-indexeddb/"], ["an IndexedDB that refuses everything", "/broken-indexeddb/"]]) {
+for (const [what, file] of [
+  ["no IndexedDB", "/no-indexeddb/"],
+  ["an IndexedDB that refuses everything", "/broken-indexeddb/"],
+]) {
   test(`no silent fallback: with ${what}, open rejects with Unavailable, and memory works when asked for`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server, file);
@@ -21,7 +24,11 @@ for (const [what, file] of [["no IndexedDB", "/no-indexeddb/"], ["an IndexedDB t
         await db.close();
         return [persistence, row.get("v")];
       };
-      const refusals = { worker: await H.refusal(() => T.open("demo")), page: await H.refusal(() => T.open("demo", { worker: false })), list: await H.refusal(() => T.listInstances()) };
+      const refusals = {
+        worker: await H.refusal(() => T.open("demo")),
+        page: await H.refusal(() => T.open("demo", { worker: false })),
+        list: await H.refusal(() => T.listInstances()),
+      };
       return { refusals, memory: [await use({ worker: true }), await use({ worker: false })] };
     });
     for (const [place, { refused, known, code, message }] of Object.entries(seen.refusals)) {
@@ -29,149 +36,182 @@ for (const [what, file] of [["no IndexedDB", "/no-indexeddb/"], ["an IndexedDB t
       assert.equal(code, "Unavailable", `${place}: ${message}`);
       assert.match(message, /IndexedDB/, place);
     }
-    assert.deepEqual(seen.memory, [["memory", 1], ["memory", 1]]);
+    assert.deepEqual(seen.memory, [
+      ["memory", 1],
+      ["memory", 1],
+    ]);
     t.note(`says: ${[...new Set(Object.values(seen.refusals).map(({ message }) => message))].join(" / ")}`);
   });
 }
 
-test("no silent fallback: in a sandboxed frame, where the browser itself forbids storage, open rejects with Unavailable", async (t) => {
-  const server = await servePackage(t);
-  const page = await openPage(t, await startBrowser(t), server);
-  await page.evaluate(() => {
-    const frame = document.createElement("iframe");
-    frame.sandbox = "allow-scripts";
-    frame.src = "/";
-    document.body.append(frame);
-  });
-  await page.waitForFunction(() => document.querySelector("iframe").contentWindow !== null);
-  let frame;
-  while ((frame = page.frames().find((one) => one.parentFrame() !== null && one.url().startsWith(server.origin))) === undefined) await page.waitForTimeout(20);
-  await frame.waitForFunction(() => globalThis.T !== undefined);
-  const { worker, inPage, memory, hint } = await frame.evaluate(async () => {
-    const worker = await H.refusal(() => T.open("demo"));
-    const inPage = await H.refusal(() => T.open("demo", { worker: false }));
-    const db = await T.open("demo", { worker: false, storage: "memory" });
-    const memory = db.persistence;
-    await db.close();
-    const { hint } = await T.open("demo", { worker: false }).catch((error) => error);
-    return { worker, inPage, memory, hint };
-  });
-  assert.match(hint, /allow-same-origin/);
-  assert.equal(worker.code, "Unavailable", worker.message);
-  assert.equal(inPage.code, "Unavailable", inPage.message);
-  assert.equal(memory, "memory");
-  t.note(`says: ${inPage.message}`);
-}, { needs: ["frames"] });
+test(
+  "no silent fallback: in a sandboxed frame, where the browser itself forbids storage, open rejects with Unavailable",
+  async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    await page.evaluate(() => {
+      const frame = document.createElement("iframe");
+      frame.sandbox = "allow-scripts";
+      frame.src = "/";
+      document.body.append(frame);
+    });
+    await page.waitForFunction(() => document.querySelector("iframe").contentWindow !== null);
+    let frame;
+    while ((frame = page.frames().find((one) => one.parentFrame() !== null && one.url().startsWith(server.origin))) === undefined)
+      await page.waitForTimeout(20);
+    await frame.waitForFunction(() => globalThis.T !== undefined);
+    const { worker, inPage, memory, hint } = await frame.evaluate(async () => {
+      const worker = await H.refusal(() => T.open("demo"));
+      const inPage = await H.refusal(() => T.open("demo", { worker: false }));
+      const db = await T.open("demo", { worker: false, storage: "memory" });
+      const memory = db.persistence;
+      await db.close();
+      const { hint } = await T.open("demo", { worker: false }).catch((error) => error);
+      return { worker, inPage, memory, hint };
+    });
+    assert.match(hint, /allow-same-origin/);
+    assert.equal(worker.code, "Unavailable", worker.message);
+    assert.equal(inPage.code, "Unavailable", inPage.message);
+    assert.equal(memory, "memory");
+    t.note(`says: ${inPage.message}`);
+  },
+  { needs: ["frames"] },
+);
 
 for (const backend of BACKENDS) {
-  test(`a full disk gives QuotaExceeded, nothing half-written, and reads go on; with room again, writing resumes (${backend})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t, { backend });
-    const page = await openPage(t, context, server);
-    const limit = await engine.limit(context, page, server, 6_000_000);
-    const full = await page.evaluate(async () => {
-      const spare = await T.open("spare");
-      await spare.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "INTEGER" }] });
-      for (let k = 0; k < 10; k++) await spare.putRow({ tableName: "t", primaryKey: { k }, attributes: { bytes: crypto.getRandomValues(new Uint8Array(65_536)) } });
-      await spare.flush();
-      await spare.close();
+  test(
+    `a full disk gives QuotaExceeded, nothing half-written, and reads go on; with room again, writing resumes (${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const page = await openPage(t, context, server);
+      const limit = await engine.limit(context, page, server, 6_000_000);
+      const full = await page.evaluate(async () => {
+        const spare = await T.open("spare");
+        await spare.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "INTEGER" }] });
+        for (let k = 0; k < 10; k++)
+          await spare.putRow({ tableName: "t", primaryKey: { k }, attributes: { bytes: crypto.getRandomValues(new Uint8Array(65_536)) } });
+        await spare.flush();
+        await spare.close();
 
-      globalThis.db = await T.open("full", { memtableBytes: 512 * 1024, cacheBytes: 512 * 1024 });
-      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
-      globalThis.stored = new Set();
-      const refusals = [];
-      // Some at once, so that some of a commit might be stored and others not.
-      for (let id = 0; id < 20_000 && refusals.length === 0; id += 20) {
-        await Promise.all(Array.from({ length: 20 }, async (_, i) => {
-          const refusal = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { id: id + i }, attributes: { one: id + i, two: id + i, noise: H.noise(id + i, 2000) } }));
-          if (refusal.refused) refusals.push(refusal);
-          else stored.add(id + i);
-        }));
-      }
-      return { refusals, stored: stored.size };
-    });
-    assert.ok(full.refusals.length > 0, `${full.stored} rows went in`);
-    for (const { known, code, message } of full.refusals) {
-      assert.ok(known, message);
-      assert.equal(code, "QuotaExceeded", message);
-    }
-
-    // Every acknowledged row is there, whole, and none that was refused; small writes are refused as well, cleanly.
-    const check = () => page.evaluate(async () => {
-      const wrong = [];
-      let found = 0;
-      for (const row of await H.all(db, { tableName: "t" })) {
-        const { id } = row.primaryKey;
-        found += 1;
-        if (!stored.has(id)) wrong.push(`${id} was refused`);
-        if (row.get("one") !== id || row.get("two") !== id || row.get("noise") !== H.noise(id, 2000)) wrong.push(`${id} is torn`);
-      }
-      const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 7 } });
-      if (row?.get("one") !== 7) wrong.push("row 7 cannot be read");
-      return { wrong, missing: stored.size - found };
-    });
-    assert.deepEqual(await check(), { wrong: [], missing: 0 }, "while the disk is full");
-    const again = await page.evaluate(async () => Promise.all(Array.from({ length: 30 }, (_, i) => H.refusal(async () => {
-      const id = 100_000 + i;
-      await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { one: id, two: id, noise: H.noise(id, 2000) } });
-      stored.add(id);
-    }))));
-    assert.ok(again.every(({ refused, code }) => !refused || code === "QuotaExceeded"), JSON.stringify(again.find(({ code }) => code !== "QuotaExceeded")));
-
-    // Opening needs a little room, or says that there is none.
-    const reopened = await page.evaluate(async () => {
-      await db.close();
-      return H.refusal(async () => {
-        globalThis.db = await T.open("full");
-        return "opened";
+        globalThis.db = await T.open("full", { memtableBytes: 512 * 1024, cacheBytes: 512 * 1024 });
+        await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+        globalThis.stored = new Set();
+        const refusals = [];
+        // Some at once, so that some of a commit might be stored and others not.
+        for (let id = 0; id < 20_000 && refusals.length === 0; id += 20) {
+          await Promise.all(
+            Array.from({ length: 20 }, async (_, i) => {
+              const refusal = await H.refusal(() =>
+                db.putRow({ tableName: "t", primaryKey: { id: id + i }, attributes: { one: id + i, two: id + i, noise: H.noise(id + i, 2000) } }),
+              );
+              if (refusal.refused) refusals.push(refusal);
+              else stored.add(id + i);
+            }),
+          );
+        }
+        return { refusals, stored: stored.size };
       });
-    });
-    if (reopened.refused) {
-      assert.equal(reopened.code, "QuotaExceeded", reopened.message);
-      t.note(`opening on the full disk: ${reopened.code}: ${reopened.message}`);
-    } else {
-      assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening on the full disk");
-      t.note("it opens on the full disk");
-    }
+      assert.ok(full.refusals.length > 0, `${full.stored} rows went in`);
+      for (const { known, code, message } of full.refusals) {
+        assert.ok(known, message);
+        assert.equal(code, "QuotaExceeded", message);
+      }
 
-    // Room by deleting something else of this origin. The browser may need a moment to notice.
-    const freed = await page.evaluate(async () => {
-      await T.deleteInstance("spare");
-      const started = performance.now();
-      let last;
-      do {
-        last = await H.refusal(async () => {
-          if (db.closed) globalThis.db = await T.open("full");
-          await db.putRow({ tableName: "t", primaryKey: { id: 200_000 }, attributes: { one: 200_000, two: 200_000, noise: H.noise(200_000, 2000) } });
+      // Every acknowledged row is there, whole, and none that was refused; small writes are refused as well, cleanly.
+      const check = () =>
+        page.evaluate(async () => {
+          const wrong = [];
+          let found = 0;
+          for (const row of await H.all(db, { tableName: "t" })) {
+            const { id } = row.primaryKey;
+            found += 1;
+            if (!stored.has(id)) wrong.push(`${id} was refused`);
+            if (row.get("one") !== id || row.get("two") !== id || row.get("noise") !== H.noise(id, 2000)) wrong.push(`${id} is torn`);
+          }
+          const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 7 } });
+          if (row?.get("one") !== 7) wrong.push("row 7 cannot be read");
+          return { wrong, missing: stored.size - found };
         });
-        if (last.refused) await new Promise((resolve) => setTimeout(resolve, 100));
-      } while (last.refused && performance.now() - started < 3000);
-      if (!last.refused) stored.add(200_000);
-      return { last, took: performance.now() - started };
-    });
-    if (freed.last.refused) assert.equal(freed.last.code, "QuotaExceeded", freed.last.message);
-    t.note(freed.last.refused ? `after another instance was deleted: ${freed.last.code}` : `writing resumed ${freed.took.toFixed(0)} ms after another instance was deleted`);
+      assert.deepEqual(await check(), { wrong: [], missing: 0 }, "while the disk is full");
+      const again = await page.evaluate(async () =>
+        Promise.all(
+          Array.from({ length: 30 }, (_, i) =>
+            H.refusal(async () => {
+              const id = 100_000 + i;
+              await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { one: id, two: id, noise: H.noise(id, 2000) } });
+              stored.add(id);
+            }),
+          ),
+        ),
+      );
+      assert.ok(
+        again.every(({ refused, code }) => !refused || code === "QuotaExceeded"),
+        JSON.stringify(again.find(({ code }) => code !== "QuotaExceeded")),
+      );
 
-    await limit(undefined);
-    const resumed = await page.evaluate(async () => {
-      if (db.closed) globalThis.db = await T.open("full");
-      const ids = Array.from({ length: 500 }, (_, i) => 300_000 + i);
-      await Promise.all(ids.map(async (id) => {
-        await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { one: id, two: id, noise: H.noise(id, 2000) } });
-        stored.add(id);
-      }));
-      await db.flush();
-      await db.compact();
-      return stored.size;
-    });
-    assert.deepEqual(await check(), { wrong: [], missing: 0 }, "with room again");
-    await page.evaluate(async () => {
-      await db.close();
-      globalThis.db = await T.open("full");
-    });
-    assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening");
-    t.note(`full after ${full.stored} rows; ${resumed} in the end`);
-  }, { needs: ["resizing"] });
+      // Opening needs a little room, or says that there is none.
+      const reopened = await page.evaluate(async () => {
+        await db.close();
+        return H.refusal(async () => {
+          globalThis.db = await T.open("full");
+          return "opened";
+        });
+      });
+      if (reopened.refused) {
+        assert.equal(reopened.code, "QuotaExceeded", reopened.message);
+        t.note(`opening on the full disk: ${reopened.code}: ${reopened.message}`);
+      } else {
+        assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening on the full disk");
+        t.note("it opens on the full disk");
+      }
+
+      // Room by deleting something else of this origin. The browser may need a moment to notice.
+      const freed = await page.evaluate(async () => {
+        await T.deleteInstance("spare");
+        const started = performance.now();
+        let last;
+        do {
+          last = await H.refusal(async () => {
+            if (db.closed) globalThis.db = await T.open("full");
+            await db.putRow({ tableName: "t", primaryKey: { id: 200_000 }, attributes: { one: 200_000, two: 200_000, noise: H.noise(200_000, 2000) } });
+          });
+          if (last.refused) await new Promise((resolve) => setTimeout(resolve, 100));
+        } while (last.refused && performance.now() - started < 3000);
+        if (!last.refused) stored.add(200_000);
+        return { last, took: performance.now() - started };
+      });
+      if (freed.last.refused) assert.equal(freed.last.code, "QuotaExceeded", freed.last.message);
+      t.note(
+        freed.last.refused
+          ? `after another instance was deleted: ${freed.last.code}`
+          : `writing resumed ${freed.took.toFixed(0)} ms after another instance was deleted`,
+      );
+
+      await limit(undefined);
+      const resumed = await page.evaluate(async () => {
+        if (db.closed) globalThis.db = await T.open("full");
+        const ids = Array.from({ length: 500 }, (_, i) => 300_000 + i);
+        await Promise.all(
+          ids.map(async (id) => {
+            await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { one: id, two: id, noise: H.noise(id, 2000) } });
+            stored.add(id);
+          }),
+        );
+        await db.flush();
+        await db.compact();
+        return stored.size;
+      });
+      assert.deepEqual(await check(), { wrong: [], missing: 0 }, "with room again");
+      await page.evaluate(async () => {
+        await db.close();
+        globalThis.db = await T.open("full");
+      });
+      assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening");
+      t.note(`full after ${full.stored} rows; ${resumed} in the end`);
+    },
+    { needs: ["resizing"] },
+  );
 }
 
 /** Two tables, each with segments of its own, and something in the log. */
@@ -191,7 +231,7 @@ const prepare = async () => {
     // A busy machine merges the segments of the list of tables meanwhile: theirs is another new segment, and much shorter.
     const segments = new Map();
     for (const key of (await H.rawKeys("damaged", "blocks")).filter((key) => !before.has(String(key)))) {
-      segments.set(key[0], [...segments.get(key[0]) ?? [], key]);
+      segments.set(key[0], [...(segments.get(key[0]) ?? []), key]);
     }
     blocks[tableName] = [...segments.values()].reduce((longest, one) => (one.length > longest.length ? one : longest));
   }
@@ -206,8 +246,12 @@ const salvage = async () => {
   const right = (row) => row.get("v") === row.primaryKey.id && row.get("noise") === H.noise(row.primaryKey.id, 120);
   const result = { missing: await ruin.missing(), tables: await ruin.listTable(), rows: {}, wrong: 0 };
   for (const tableName of result.tables) {
-    const { primaryKey: [{ name }] } = await ruin.describeTable(tableName);
-    const rows = (await H.all(ruin, { tableName })).map((row) => (name === "id" ? row : { primaryKey: { id: row.primaryKey[name] }, get: (column) => row.get(column) }));
+    const {
+      primaryKey: [{ name }],
+    } = await ruin.describeTable(tableName);
+    const rows = (await H.all(ruin, { tableName })).map((row) =>
+      name === "id" ? row : { primaryKey: { id: row.primaryKey[name] }, get: (column) => row.get(column) },
+    );
     result.rows[tableName] = rows.length;
     result.wrong += rows.filter((row) => !right(row)).length;
     result.write = await H.refusal(() => ruin.putRow({ tableName, primaryKey: { [name]: 1 }, attributes: { v: 0 } }));
@@ -219,10 +263,14 @@ const salvage = async () => {
 /** Opens, reads both tables in several ways, and says what came of it; data that is wrong is the one thing that must not come. */
 const readAll = async (store, key, change) => {
   const original = await H.rawGet("damaged", store, key);
-  const spoilt = change === "missing" ? undefined
-    : change === "text" ? "not bytes"
-      : change === "short" ? original.slice(0, original.length >> 1)
-        : original.map((byte, i) => (i === Math.floor(change * (original.length - 1)) ? byte ^ 0x10 : byte));
+  const spoilt =
+    change === "missing"
+      ? undefined
+      : change === "text"
+        ? "not bytes"
+        : change === "short"
+          ? original.slice(0, original.length >> 1)
+          : original.map((byte, i) => (i === Math.floor(change * (original.length - 1)) ? byte ^ 0x10 : byte));
   await H.rawPut("damaged", store, key, spoilt);
   let opened;
   try {
@@ -241,8 +289,14 @@ const readAll = async (store, key, change) => {
         outcome.wrong += page.filter((row) => !right(row)).length;
       }
     });
-    const gets = await Promise.all(Array.from({ length: 30 }, (_, i) => opened.getRow({ tableName, primaryKey: { id: i * 100 } }).then(
-      ({ row }) => (right(row) && row !== null ? "right" : "wrong"), (error) => `${error.code} ${error.message}`)));
+    const gets = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        opened.getRow({ tableName, primaryKey: { id: i * 100 } }).then(
+          ({ row }) => (right(row) && row !== null ? "right" : "wrong"),
+          (error) => `${error.code} ${error.message}`,
+        ),
+      ),
+    );
     outcome.gets = [...new Set(gets)];
     return outcome;
   };
@@ -289,9 +343,19 @@ for (const backend of BACKENDS) {
     }
     // Opened to be salvaged, all rows are there whose keys do not lie in the block.
     for (const key of [blocks.bad[0], blocks.bad.at(-2)]) {
-      const { missing: all, rows, wrong, write } = await page.evaluate(async (key) => {
+      const {
+        missing: all,
+        rows,
+        wrong,
+        write,
+      } = await page.evaluate(async (key) => {
         const original = await H.rawGet("damaged", "blocks", key);
-        await H.rawPut("damaged", "blocks", key, original.map((byte, i) => (i === 99 ? byte ^ 1 : byte)));
+        await H.rawPut(
+          "damaged",
+          "blocks",
+          key,
+          original.map((byte, i) => (i === 99 ? byte ^ 1 : byte)),
+        );
         const result = await salvage();
         await H.rawPut("damaged", "blocks", key, original);
         return result;
@@ -299,7 +363,15 @@ for (const backend of BACKENDS) {
       // The block may hold what the capacity meter has counted too.
       const missing = all.filter(({ tree }) => tree !== 4294967295);
       assert.equal(missing.length, 1);
-      const [{ tableName, tree, from: [from], to: [to], reason }] = missing;
+      const [
+        {
+          tableName,
+          tree,
+          from: [from],
+          to: [to],
+          reason,
+        },
+      ] = missing;
       assert.ok(tableName === "bad" && tree > 0 && reason.includes(`block ${key[1]} of segment ${key[0]}`), JSON.stringify(missing));
       assert.deepEqual([rows, wrong, write.code], [{ bad: 3000 - (to - from), good: 3001 }, 0, "ReadOnly"], JSON.stringify(missing));
     }
@@ -317,7 +389,11 @@ test("Q: a damaged record of the log or the manifest is named as Corrupt; the in
   await page.evaluate(`globalThis.salvage = ${salvage}; globalThis.readAll = ${readAll}`);
   const keys = await page.evaluate(async () => ({ log: await H.rawKeys("damaged", "log"), manifest: await H.rawKeys("damaged", "manifest") }));
   const outcomes = [];
-  for (const [store, key] of [["manifest", keys.manifest.at(-1)], ["log", keys.log.at(-1)], ["log", keys.log.at(-2)]]) {
+  for (const [store, key] of [
+    ["manifest", keys.manifest.at(-1)],
+    ["log", keys.log.at(-1)],
+    ["log", keys.log.at(-2)],
+  ]) {
     for (const change of [0, 0.5, 1, "text", "short"]) {
       const what = `${store} ${key}, ${change}`;
       const outcome = await page.evaluate(([store, key, change]) => readAll(store, key, change), [store, key, change]);
@@ -330,7 +406,10 @@ test("Q: a damaged record of the log or the manifest is named as Corrupt; the in
         assert.equal(outcome.open.code, "Corrupt", `${what}: ${outcome.open.message}`);
         assert.match(outcome.open.message, new RegExp(`${store}.*\\b${key}\\b`), `${what}: ${outcome.open.message}`);
         const { missing, rows, wrong } = outcome.salvaged;
-        assert.ok(missing.some(({ reason }) => reason.includes(`${store === "log" ? "log record" : store} ${key} is damaged`)), `${what}: ${JSON.stringify(missing)}`);
+        assert.ok(
+          missing.some(({ reason }) => reason.includes(`${store === "log" ? "log record" : store} ${key} is damaged`)),
+          `${what}: ${JSON.stringify(missing)}`,
+        );
         assert.equal(wrong, 0, what);
         if (store === "log") assert.ok(rows.bad === 3000 && rows.good >= 3000, `${what}: ${JSON.stringify(rows)}`);
         outcomes.push(outcome.open.message);
@@ -360,32 +439,36 @@ test("Q: without the list of tables the instance does not open, and opened to be
   assert.ok(salvaged.missing.length === 1 && salvaged.missing[0].tree === 0 && salvaged.missing[0].reason.includes(record), JSON.stringify(salvaged.missing));
 });
 
-test("R5: when the site's data is cleared while it is open, writes are refused, not lost in silence", async (t) => {
-  const server = await servePackage(t);
-  const context = await startBrowser(t);
-  const page = await openPage(t, context, server);
-  await page.evaluate(async () => {
-    globalThis.db = await T.open("cleared");
-    globalThis.health = [];
-    db.addEventListener("health", ({ error }) => health.push(error.code));
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
-    await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
-  });
-  await engine.clear(context, page, server);
-  const { put, lost, opened, rows, health } = await page.evaluate(async () => {
-    const put = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" }, attributes: { v: 2 } }));
-    await db.close();
-    const { code: lost } = await H.refusal(() => T.open("cleared"));
-    const again = await T.open("cleared", { lost: "recreate" });
-    const opened = await again.listTable();
-    const rows = opened.length === 0 ? 0 : (await H.all(again, { tableName: "t" })).length;
-    await again.close();
-    return { put, lost, opened, rows, health };
-  });
-  assert.equal(lost, "DataLost");
-  assert.ok(put.refused, `the write was acknowledged, and afterwards there are tables ${opened} with ${rows} rows`);
-  assert.ok(put.known, put.message);
-  assert.equal(put.code, "Closed", put.message);
-  assert.deepEqual(opened, []);
-  t.note(`says: ${put.code}: ${put.message}; health events: ${health.join() || "none"}`);
-}, { needs: ["clear"] });
+test(
+  "R5: when the site's data is cleared while it is open, writes are refused, not lost in silence",
+  async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const page = await openPage(t, context, server);
+    await page.evaluate(async () => {
+      globalThis.db = await T.open("cleared");
+      globalThis.health = [];
+      db.addEventListener("health", ({ error }) => health.push(error.code));
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+      await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
+    });
+    await engine.clear(context, page, server);
+    const { put, lost, opened, rows, health } = await page.evaluate(async () => {
+      const put = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" }, attributes: { v: 2 } }));
+      await db.close();
+      const { code: lost } = await H.refusal(() => T.open("cleared"));
+      const again = await T.open("cleared", { lost: "recreate" });
+      const opened = await again.listTable();
+      const rows = opened.length === 0 ? 0 : (await H.all(again, { tableName: "t" })).length;
+      await again.close();
+      return { put, lost, opened, rows, health };
+    });
+    assert.equal(lost, "DataLost");
+    assert.ok(put.refused, `the write was acknowledged, and afterwards there are tables ${opened} with ${rows} rows`);
+    assert.ok(put.known, put.message);
+    assert.equal(put.code, "Closed", put.message);
+    assert.deepEqual(opened, []);
+    t.note(`says: ${put.code}: ${put.message}; health events: ${health.join() || "none"}`);
+  },
+  { needs: ["clear"] },
+);

@@ -45,7 +45,8 @@ test("Trusted Types: with a default policy of the page both entries work, in a w
   const context = await startBrowser(t);
   for (const entry of ENTRIES) {
     const page = await visit(t, context, "; trusted-types default tabstore", `entry=${entry}&policy`);
-    for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate((given) => use(given), options), WORKS, `${entry} ${JSON.stringify(options)}`);
+    for (const options of [{}, { worker: false }])
+      assert.deepEqual(await page.evaluate((given) => use(given), options), WORKS, `${entry} ${JSON.stringify(options)}`);
   }
 });
 

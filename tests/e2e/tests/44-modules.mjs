@@ -17,7 +17,9 @@ const modules = ({ asked }) => asked.flatMap((name) => /^\/pkg\/tabstore_(?!bg)(
 async function store(options) {
   const db = (globalThis.db = await T.open("pages", options));
   await db.createTable({
-    tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "n", type: "INTEGER" }],
+    tableName: "t",
+    primaryKey: [{ name: "id", type: "INTEGER" }],
+    definedColumns: [{ name: "n", type: "INTEGER" }],
     indexes: [{ indexName: "by", primaryKey: ["n"] }],
   });
   const writer = db.writer("t");
@@ -35,33 +37,47 @@ async function store(options) {
   return { rows, count, tables: await db.listTable() };
 }
 
-test("what a page downloads before its first row is what the README says, and the module for files comes beside the core", async (t) => {
-  const server = await servePackage(t);
-  const core = "/pkg/tabstore_bg.wasm";
-  const beside = "/pkg/tabstore_files.wasm";
-  // Who asks for the module only once the core is there waits for ever.
-  server.held.set(core, (async () => {
-    while (!server.asked.includes(beside)) await new Promise((resolve) => setTimeout(resolve, 5));
-  })());
-  const page = await openPage(t, await startBrowser(t), server);
-  await page.evaluate(async () => {
-    const db = await T.open("first");
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
-    await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: 1 } });
-    await db.getRange({ tableName: "t", start: { id: T.INF_MIN } });
-  });
-  const files = [...new Set(server.asked)].filter((name) => name.startsWith("/pkg/"));
-  const sizes = (pack, of) => of.map((name) => pack(server.files.get(name))).reduce((sum, packed) => sum + packed.length, 0) / 1024;
-  const gzip = (of) => sizes((body) => gzipSync(body, { level: 9 }), of);
-  const readme = readFileSync(new URL("../../../pkg/README.md", import.meta.url), "utf8").replace(/\s+/g, " ");
-  const [, count, all, brotli, first, rest] = /downloads (\d+) files before its first row, (\d+) KB gzip \((\d+) KB brotli\) of JavaScript and WebAssembly: the core of (\d+), and (\d+) for the log/.exec(readme).map(Number);
-  assert.deepEqual(files.length, count, files.join(" "));
-  const close = (measured, said, what) => assert.ok(Math.abs(measured - said) <= 2, `${what}: ${measured.toFixed(1)} KB, and the README says ${said}`);
-  close(gzip(files), all, "gzip");
-  close(sizes((body) => brotliCompressSync(body), files), brotli, "brotli");
-  close(gzip(files.filter((name) => name !== beside)), first, "the core");
-  close(gzip([beside]), rest, "the module for files");
-}, { needs: ["files"] });
+test(
+  "what a page downloads before its first row is what the README says, and the module for files comes beside the core",
+  async (t) => {
+    const server = await servePackage(t);
+    const core = "/pkg/tabstore_bg.wasm";
+    const beside = "/pkg/tabstore_files.wasm";
+    // Who asks for the module only once the core is there waits for ever.
+    server.held.set(
+      core,
+      (async () => {
+        while (!server.asked.includes(beside)) await new Promise((resolve) => setTimeout(resolve, 5));
+      })(),
+    );
+    const page = await openPage(t, await startBrowser(t), server);
+    await page.evaluate(async () => {
+      const db = await T.open("first");
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: 1 } });
+      await db.getRange({ tableName: "t", start: { id: T.INF_MIN } });
+    });
+    const files = [...new Set(server.asked)].filter((name) => name.startsWith("/pkg/"));
+    const sizes = (pack, of) => of.map((name) => pack(server.files.get(name))).reduce((sum, packed) => sum + packed.length, 0) / 1024;
+    const gzip = (of) => sizes((body) => gzipSync(body, { level: 9 }), of);
+    const readme = readFileSync(new URL("../../../pkg/README.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+    const [, count, all, brotli, first, rest] =
+      /downloads (\d+) files before its first row, (\d+) KB gzip \((\d+) KB brotli\) of JavaScript and WebAssembly: the core of (\d+), and (\d+) for the log/
+        .exec(readme)
+        .map(Number);
+    assert.deepEqual(files.length, count, files.join(" "));
+    const close = (measured, said, what) => assert.ok(Math.abs(measured - said) <= 2, `${what}: ${measured.toFixed(1)} KB, and the README says ${said}`);
+    close(gzip(files), all, "gzip");
+    close(
+      sizes((body) => brotliCompressSync(body), files),
+      brotli,
+      "brotli",
+    );
+    close(gzip(files.filter((name) => name !== beside)), first, "the core");
+    close(gzip([beside]), rest, "the module for files");
+  },
+  { needs: ["files"] },
+);
 
 async function slow() {
   const valueTransferRule = { regex: "([0-9]+)", castType: "INTEGER" };
@@ -139,7 +155,13 @@ test("JavaScript that cannot be loaded on first use fails its call by name, with
   for (const part of parts) server.failing.add(part);
   const { refusals, rows } = await page.evaluate(async () => {
     const first = async (found) => (await found.next()).value;
-    const calls = [() => db.importRows("t", [{ id: 1 }]), () => T.inspectImport(new Blob(["id\n1\n"])), () => first(db.verify({ texts: true })), () => db.storage(), () => db.persist()];
+    const calls = [
+      () => db.importRows("t", [{ id: 1 }]),
+      () => T.inspectImport(new Blob(["id\n1\n"])),
+      () => first(db.verify({ texts: true })),
+      () => db.storage(),
+      () => db.persist(),
+    ];
     return { refusals: await Promise.all(calls.map((call) => H.refusal(call))), rows: (await db.count({ tableName: "t" })).count };
   });
   for (const { known, code, message } of refusals) {
@@ -156,7 +178,7 @@ test("I4: a capacity instance without the code of dense blocks opens, and writes
   const fill = async () => {
     const db = await T.open("frugal", { kind: "capacity" });
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }).catch(() => {});
-    for (let id = 0; id < 3000; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: `row ${id * 7919 % 1000}`, n: id % 50 } });
+    for (let id = 0; id < 3000; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: `row ${(id * 7919) % 1000}`, n: id % 50 } });
     await db.compact();
     const { segments, kind } = await db.metrics();
     const { count } = await db.count({ tableName: "t", filter: { column: "n", comparator: "EQUAL", value: 7 } });
@@ -174,15 +196,16 @@ test("many rows are written as others are where the module that loads them canno
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);
   server.failing.add("/pkg/tabstore_loads.wasm");
-  const write = (first) => page.evaluate(async (first) => {
-    globalThis.db ??= await T.open("pages", {});
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }).catch(() => {});
-    const writer = db.writer("t");
-    for (let id = first; id < first + 20_000; id++) await writer.put({ primaryKey: { id }, attributes: { s: `row ${id}` } });
-    await writer.close();
-    const { count } = await db.count({ tableName: "t" });
-    return { count, log: (await db.metrics()).log.bytes };
-  }, first);
+  const write = (first) =>
+    page.evaluate(async (first) => {
+      globalThis.db ??= await T.open("pages", {});
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }).catch(() => {});
+      const writer = db.writer("t");
+      for (let id = first; id < first + 20_000; id++) await writer.put({ primaryKey: { id }, attributes: { s: `row ${id}` } });
+      await writer.close();
+      const { count } = await db.count({ tableName: "t" });
+      return { count, log: (await db.metrics()).log.bytes };
+    }, first);
   const asked = () => modules(server).filter((name) => name === "loads").length;
   const [first, refusals] = [await write(0), asked()];
   assert.equal(first.count, 20_000);
@@ -287,7 +310,12 @@ test("an opening that was given up while a module was loaded takes nothing from 
     await db.close();
     const control = new AbortController();
     // Given up once it waits for the module.
-    const dense = { then(give) { globalThis.give = give; control.abort(); } };
+    const dense = {
+      then(give) {
+        globalThis.give = give;
+        control.abort();
+      },
+    };
     T.init(new URL("/pkg/tabstore_bg.wasm", location.href), { dense });
     return H.refusal(() => T.open("dense", { worker: false, signal: control.signal }));
   });
@@ -336,7 +364,11 @@ async function everything() {
     compact: () => db.compact(),
     verify: () => db.verify(),
     keys: () => db.createAccessKey({ rights: ["read"] }),
-    rule: () => db.count({ tableName: "t", filter: { column: "n", comparator: "LESS_THAN", value: 10, passIfMissing: false, valueTransferRule: { regex: "([0-9]+)", castType: "INTEGER" } } }),
+    rule: () =>
+      db.count({
+        tableName: "t",
+        filter: { column: "n", comparator: "LESS_THAN", value: 10, passIfMissing: false, valueTransferRule: { regex: "([0-9]+)", castType: "INTEGER" } },
+      }),
     table: () => db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], ifNotExists: true }),
     instances: () => T.listInstances(),
   };
@@ -362,7 +394,11 @@ for (const worker of turns([true, false])) {
     const { origin } = server;
     await server.stop();
     const refused = await page.evaluate(everything);
-    assert.deepEqual(["import", "transaction", "changes", "metrics", "compact", "rule"].filter((name) => refused[name] === undefined), [], JSON.stringify(refused));
+    assert.deepEqual(
+      ["import", "transaction", "changes", "metrics", "compact", "rule"].filter((name) => refused[name] === undefined),
+      [],
+      JSON.stringify(refused),
+    );
     assert.match(refused.compact, /The module '\w+' of TabStore could not be downloaded: .*db\.preload\(\) loads it in advance/);
 
     const again = await servePackage(t);
@@ -399,7 +435,10 @@ test("without a network a page that has preloaded follows another tab, and leads
 test("the list of files for a service worker names all that a page may ask for", async (t) => {
   const server = await servePackage(t);
   const listed = JSON.parse(server.files.get("/pkg/files.json"));
-  assert.deepEqual(listed.filter((name) => !server.files.has(`/pkg/${name}`)), []);
+  assert.deepEqual(
+    listed.filter((name) => !server.files.has(`/pkg/${name}`)),
+    [],
+  );
   const page = await openPage(t, await startBrowser(t), server);
   await page.evaluate(async () => {
     globalThis.db = await T.open("listed");
@@ -408,7 +447,10 @@ test("the list of files for a service worker names all that a page may ask for",
   });
   assert.deepEqual(await page.evaluate(everything), {});
   const asked = new Set(server.asked.flatMap((name) => /^\/pkg\/(.+)$/.exec(name)?.[1] ?? []));
-  assert.deepEqual([...asked].filter((name) => !listed.includes(name)), []);
+  assert.deepEqual(
+    [...asked].filter((name) => !listed.includes(name)),
+    [],
+  );
   // All of it but what no page of this kind needs.
   assert.ok(asked.size >= listed.length - 3, `${listed.filter((name) => !asked.has(name))}`);
 });

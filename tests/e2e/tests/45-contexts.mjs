@@ -25,7 +25,13 @@ async function visit(t, headers) {
 /** Opens the instance that contexts share, with a table. */
 const lead = async (options = {}) => {
   globalThis.db = await T.open("shared", options);
-  await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] });
+  await db.createTable({
+    tableName: "t",
+    primaryKey: [
+      { name: "k", type: "STRING" },
+      { name: "n", type: "INTEGER" },
+    ],
+  });
   return db.role;
 };
 
@@ -82,7 +88,12 @@ for (const kind of ["dedicated worker", "shared worker", "service worker"]) {
 test("contexts: a service worker that imports the default entry is told to take the inline one", async (t) => {
   const { page } = await visit(t);
   const context = await startContext(page, "service worker", "index");
-  const told = { known: true, code: "Unavailable", message: "A service worker can load no code after its start, and the entry 'tabstore' does that.", hint: "Import 'tabstore/inline' in the service worker." };
+  const told = {
+    known: true,
+    code: "Unavailable",
+    message: "A service worker can load no code after its start, and the entry 'tabstore' does that.",
+    hint: "Import 'tabstore/inline' in the service worker.",
+  };
   for (const options of [{}, { storage: "memory" }]) assert.deepEqual(await context.evaluate(refusal, options), told);
   const listed = await context.evaluate(() => T.listInstances().catch(({ code, hint }) => ({ code, hint })));
   assert.deepEqual(listed, { code: told.code, hint: told.hint });
@@ -92,53 +103,62 @@ test("contexts: a service worker that imports the default entry is told to take 
   assert.match(wanted.message, /worker: false/);
 });
 
-test("contexts: a service worker that the browser ends while it leads and writes loses no acknowledged row, and its page goes on", async (t) => {
-  const { browser, page } = await visit(t);
-  const context = await startContext(page, "service worker", "inline");
-  await context.evaluate(lead);
-  assert.equal(await page.evaluate(open, { name: "shared" }), "follower");
-  // It goes on after its answer, as long as the browser lets it, and the page hears of each row that is stored.
-  await page.evaluate(() => {
-    globalThis.heard = -1;
-    new BroadcastChannel("rows").onmessage = ({ data }) => {
-      globalThis.heard = data;
-    };
-  });
-  await context.evaluate(() => {
-    const rows = new BroadcastChannel("rows");
-    void (async () => {
-      for (let n = 0; ; n++) {
-        await db.putRow({ tableName: "t", primaryKey: { k: "service", n } });
-        rows.postMessage(n);
+test(
+  "contexts: a service worker that the browser ends while it leads and writes loses no acknowledged row, and its page goes on",
+  async (t) => {
+    const { browser, page } = await visit(t);
+    const context = await startContext(page, "service worker", "inline");
+    await context.evaluate(lead);
+    assert.equal(await page.evaluate(open, { name: "shared" }), "follower");
+    // It goes on after its answer, as long as the browser lets it, and the page hears of each row that is stored.
+    await page.evaluate(() => {
+      globalThis.heard = -1;
+      new BroadcastChannel("rows").onmessage = ({ data }) => {
+        globalThis.heard = data;
+      };
+    });
+    await context.evaluate(() => {
+      const rows = new BroadcastChannel("rows");
+      void (async () => {
+        for (let n = 0; ; n++) {
+          await db.putRow({ tableName: "t", primaryKey: { k: "service", n } });
+          rows.postMessage(n);
+        }
+      })();
+    });
+    await page.waitForFunction(() => heard > 50);
+    const write = page.evaluate(async () => {
+      let written = 0;
+      for (; db.role === "follower"; written++) await db.updateRow({ tableName: "t", primaryKey: { k: "page", n: written }, increment: { times: 1 } });
+      return written;
+    });
+    await context.release();
+    await engine.endServiceWorkers(browser, page);
+    const written = await write;
+    const {
+      heard,
+      service,
+      page: stored,
+      twice,
+    } = await page.evaluate(async () => {
+      const found = { heard: globalThis.heard, service: 0, page: 0, twice: 0 };
+      for await (const row of db.scan({ tableName: "t" })) {
+        found[row.primaryKey.k] += 1;
+        if (row.primaryKey.k === "page" && row.get("times") !== 1) found.twice += 1;
       }
-    })();
-  });
-  await page.waitForFunction(() => heard > 50);
-  const write = page.evaluate(async () => {
-    let written = 0;
-    for (; db.role === "follower"; written++) await db.updateRow({ tableName: "t", primaryKey: { k: "page", n: written }, increment: { times: 1 } });
-    return written;
-  });
-  await context.release();
-  await engine.endServiceWorkers(browser, page);
-  const written = await write;
-  const { heard, service, page: stored, twice } = await page.evaluate(async () => {
-    const found = { heard: globalThis.heard, service: 0, page: 0, twice: 0 };
-    for await (const row of db.scan({ tableName: "t" })) {
-      found[row.primaryKey.k] += 1;
-      if (row.primaryKey.k === "page" && row.get("times") !== 1) found.twice += 1;
-    }
-    return found;
-  });
-  assert.ok(service >= heard + 1, `${service} rows, ${heard + 1} were acknowledged`);
-  assert.deepEqual([stored, twice], [written, 0]);
-  assert.deepEqual(await page.evaluate(() => health), []);
-  t.note(`${service} rows of the service worker, ${heard + 1} acknowledged; ${written} of the page`);
-  // It starts again, with nothing of before, and follows.
-  assert.equal(await context.evaluate(open, { name: "shared" }), "follower");
-  await context.evaluate(put, { by: "again", count: 5 });
-  assert.equal((await page.evaluate(counts)).again, 5);
-}, { needs: ["serviceEnds"], seconds: 90 });
+      return found;
+    });
+    assert.ok(service >= heard + 1, `${service} rows, ${heard + 1} were acknowledged`);
+    assert.deepEqual([stored, twice], [written, 0]);
+    assert.deepEqual(await page.evaluate(() => health), []);
+    t.note(`${service} rows of the service worker, ${heard + 1} acknowledged; ${written} of the page`);
+    // It starts again, with nothing of before, and follows.
+    assert.equal(await context.evaluate(open, { name: "shared" }), "follower");
+    await context.evaluate(put, { by: "again", count: 5 });
+    assert.equal((await page.evaluate(counts)).again, 5);
+  },
+  { needs: ["serviceEnds"], seconds: 90 },
+);
 
 test("contexts: a frame of the same origin has all of an instance, and shares it with the page around it", async (t) => {
   const { page } = await visit(t);
@@ -150,7 +170,13 @@ test("contexts: a frame of the same origin has all of an instance, and shares it
     while (other.T === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
     const used = await other.eval(`(${use})`)({});
     globalThis.db = await T.open("shared", {});
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] });
+    await db.createTable({
+      tableName: "t",
+      primaryKey: [
+        { name: "k", type: "STRING" },
+        { name: "n", type: "INTEGER" },
+      ],
+    });
     const inner = (other.db = await other.T.open("shared"));
     await inner.putRow({ tableName: "t", primaryKey: { k: "frame", n: 1 } });
     const roles = [db.role, inner.role];
@@ -199,7 +225,9 @@ for (const worker of turns([true, false])) {
     await one.evaluate(lead, { worker });
     await one.evaluate(put, { by: "one", count: 20 });
     await one.evaluate(() => {
-      globalThis.ended = new Promise((resolve) => db.addEventListener("health", ({ healthy, error }) => resolve([healthy, error.code, error.message, error.hint])));
+      globalThis.ended = new Promise((resolve) =>
+        db.addEventListener("health", ({ healthy, error }) => resolve([healthy, error.code, error.message, error.hint])),
+      );
       // It writes until it hears.
       globalThis.acknowledged = 20;
       globalThis.writing = (async () => {
@@ -214,7 +242,11 @@ for (const worker of turns([true, false])) {
     assert.deepEqual([healthy, code], [false, "LeaderChanged"]);
     assert.match(message, /'shared'/);
     assert.match(hint, /secure context.*https.*localhost/);
-    const told = await one.evaluate(async () => ({ write: await writing, read: await db.getRow({ tableName: "t", primaryKey: { k: "one", n: 0 } }).catch(({ code }) => code), acknowledged }));
+    const told = await one.evaluate(async () => ({
+      write: await writing,
+      read: await db.getRow({ tableName: "t", primaryKey: { k: "one", n: 0 } }).catch(({ code }) => code),
+      acknowledged,
+    }));
     assert.deepEqual([told.write, told.read], ["LeaderChanged", "LeaderChanged"]);
     const { one: stored } = await two.evaluate(counts);
     assert.ok(stored >= told.acknowledged, `${stored} of ${told.acknowledged} acknowledged`);
@@ -227,74 +259,100 @@ for (const worker of turns([true, false])) {
   });
 }
 
-test("contexts: pages of a private window have all of an instance, and share it", async (t) => {
-  const server = await servePackage(t);
-  const browser = await engine.startPrivate();
-  t.after(() => browser.close());
-  const [page, other] = [await openPage(t, browser, server, FILE), await openPage(t, browser, server, FILE)];
-  for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
-  await page.evaluate(lead);
-  assert.equal(await other.evaluate(open, { name: "shared" }), "follower");
-  await other.evaluate(put, { by: "other", count: 20 });
-  await page.evaluate(() => db.close());
-  await other.evaluate(leads);
-  assert.deepEqual(await other.evaluate(counts), { other: 20 });
-}, { needs: ["private"] });
+test(
+  "contexts: pages of a private window have all of an instance, and share it",
+  async (t) => {
+    const server = await servePackage(t);
+    const browser = await engine.startPrivate();
+    t.after(() => browser.close());
+    const [page, other] = [await openPage(t, browser, server, FILE), await openPage(t, browser, server, FILE)];
+    for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
+    await page.evaluate(lead);
+    assert.equal(await other.evaluate(open, { name: "shared" }), "follower");
+    await other.evaluate(put, { by: "other", count: 20 });
+    await page.evaluate(() => db.close());
+    await other.evaluate(leads);
+    assert.deepEqual(await other.evaluate(counts), { other: 20 });
+  },
+  { needs: ["private"] },
+);
 
 const EXTENSION = "tested@tabstore.test";
 
 /** Writes an extension with the package and our pages to a folder. */
 function writeExtension(folder, policy, background = { service_worker: "context-inline.js", type: "module" }) {
   const files = new Map([...built("pkg/dist", "pkg/"), ...built("tests/e2e/pages", ""), ["lacks.js", ""]]);
-  files.set("manifest.json", JSON.stringify({
-    manifest_version: 3, name: "TabStore, tested", version: "1", content_security_policy: { extension_pages: policy },
-    background, browser_specific_settings: { gecko: { id: EXTENSION } },
-  }));
+  files.set(
+    "manifest.json",
+    JSON.stringify({
+      manifest_version: 3,
+      name: "TabStore, tested",
+      version: "1",
+      content_security_policy: { extension_pages: policy },
+      background,
+      browser_specific_settings: { gecko: { id: EXTENSION } },
+    }),
+  );
   for (const [name, content] of files) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content);
   }
 }
 
-test("contexts: pages and the service worker of an extension have all of an instance, and share it", async (t) => {
-  const folder = newProfile(t);
-  writeExtension(folder, "script-src 'self' 'wasm-unsafe-eval'");
-  const { context, origin } = await engine.startExtension(newProfile(t), folder);
-  t.after(() => context.close());
-  const page = await openPage(t, context, { origin }, FILE);
-  for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
-  const service = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
-  assert.deepEqual(await service.evaluate(use, {}), USED);
-  await page.evaluate(lead);
-  assert.equal(await service.evaluate(open, { name: "shared" }), "follower");
-  await service.evaluate(put, { by: "service", count: 20 });
-  const popup = await openPage(t, context, { origin }, FILE);
-  assert.equal(await popup.evaluate(open, { name: "shared" }), "follower");
-  await page.close();
-  await popup.waitForFunction(() => db.getRow({ tableName: "t", primaryKey: { k: "service", n: 0 } }).then(({ row }) => row !== null));
-  assert.deepEqual(await popup.evaluate(counts), { service: 20 });
-}, { needs: ["extensions"] });
+test(
+  "contexts: pages and the service worker of an extension have all of an instance, and share it",
+  async (t) => {
+    const folder = newProfile(t);
+    writeExtension(folder, "script-src 'self' 'wasm-unsafe-eval'");
+    const { context, origin } = await engine.startExtension(newProfile(t), folder);
+    t.after(() => context.close());
+    const page = await openPage(t, context, { origin }, FILE);
+    for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
+    const service = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+    assert.deepEqual(await service.evaluate(use, {}), USED);
+    await page.evaluate(lead);
+    assert.equal(await service.evaluate(open, { name: "shared" }), "follower");
+    await service.evaluate(put, { by: "service", count: 20 });
+    const popup = await openPage(t, context, { origin }, FILE);
+    assert.equal(await popup.evaluate(open, { name: "shared" }), "follower");
+    await page.close();
+    await popup.waitForFunction(() => db.getRow({ tableName: "t", primaryKey: { k: "service", n: 0 } }).then(({ row }) => row !== null));
+    assert.deepEqual(await popup.evaluate(counts), { service: 20 });
+  },
+  { needs: ["extensions"] },
+);
 
-test("contexts: the background page of an extension has all of an instance", async (t) => {
-  const server = await servePackage(t);
-  const reported = new Promise((resolve) => server.listen("/report", (seen) => void resolve(seen)));
-  const [folder, profile] = [newProfile(t), newProfile(t)];
-  writeExtension(folder, "script-src 'self' 'wasm-unsafe-eval'", { scripts: ["background.js"], type: "module" });
-  const report = `(seen) => fetch("${server.origin}/report", { method: "POST", mode: "no-cors", body: JSON.stringify(seen) })`;
-  writeFileSync(path.join(folder, "background.js"), `import * as tabstore from "./pkg/index.js";\nglobalThis.T = tabstore;\n(${use})({}).catch(({ message }) => message).then(${report});\n`);
-  engine.install(profile, folder, EXTENSION);
-  await startBare(t, profile, `${server.origin}/`);
-  assert.deepEqual(await reported, USED);
-}, { needs: ["installing"] });
+test(
+  "contexts: the background page of an extension has all of an instance",
+  async (t) => {
+    const server = await servePackage(t);
+    const reported = new Promise((resolve) => server.listen("/report", (seen) => void resolve(seen)));
+    const [folder, profile] = [newProfile(t), newProfile(t)];
+    writeExtension(folder, "script-src 'self' 'wasm-unsafe-eval'", { scripts: ["background.js"], type: "module" });
+    const report = `(seen) => fetch("${server.origin}/report", { method: "POST", mode: "no-cors", body: JSON.stringify(seen) })`;
+    writeFileSync(
+      path.join(folder, "background.js"),
+      `import * as tabstore from "./pkg/index.js";\nglobalThis.T = tabstore;\n(${use})({}).catch(({ message }) => message).then(${report});\n`,
+    );
+    engine.install(profile, folder, EXTENSION);
+    await startBare(t, profile, `${server.origin}/`);
+    assert.deepEqual(await reported, USED);
+  },
+  { needs: ["installing"] },
+);
 
-test("contexts: an extension whose policy allows no WebAssembly is told so by name", async (t) => {
-  const folder = newProfile(t);
-  writeExtension(folder, "script-src 'self'");
-  const { context, origin } = await engine.startExtension(newProfile(t), folder);
-  t.after(() => context.close());
-  const page = await openPage(t, context, { origin }, FILE);
-  const { known, code, message } = await page.evaluate(refusal, {});
-  assert.deepEqual([known, code], [true, "Unavailable"]);
-  assert.match(message, /Content Security Policy/);
-  t.note(message);
-}, { needs: ["extensions"] });
+test(
+  "contexts: an extension whose policy allows no WebAssembly is told so by name",
+  async (t) => {
+    const folder = newProfile(t);
+    writeExtension(folder, "script-src 'self'");
+    const { context, origin } = await engine.startExtension(newProfile(t), folder);
+    t.after(() => context.close());
+    const page = await openPage(t, context, { origin }, FILE);
+    const { known, code, message } = await page.evaluate(refusal, {});
+    assert.deepEqual([known, code], [true, "Unavailable"]);
+    assert.match(message, /Content Security Policy/);
+    t.note(message);
+  },
+  { needs: ["extensions"] },
+);

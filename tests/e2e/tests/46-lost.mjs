@@ -8,10 +8,11 @@ import { servePackage } from "../support/server.mjs";
 
 /** In the page: an instance with one row, closed; and the ways in which a browser loses it. */
 const prepare = () => {
-  const done = (request) => new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
+  const done = (request) =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
   globalThis.L = {
     async fill(name, options) {
       const db = await T.open(name, options);
@@ -79,19 +80,27 @@ for (const worker of turns([true, false])) {
     }
   });
 
-  test(`DataLost: a file tells of an instance whose list is gone too (worker: ${worker})`, async (t) => {
-    const page = await openPage(t, await startBrowser(t), await servePackage(t));
-    await page.evaluate(prepare);
-    const seen = await page.evaluate(async (worker) => {
-      await L.fill("mine", { worker });
-      await L.remove("tabstore/mine");
-      await L.remove("tabstore");
-      const first = [(await L.tables("MINE", { worker })).code, (await L.tables("mine", { worker, create: false })).code, (await L.tables("other", { worker, create: false })).code];
-      const anew = await L.tables("mine", { worker, lost: "recreate" });
-      return { first, anew, then: await L.tables("mine", { worker }) };
-    }, worker);
-    assert.deepEqual(seen, { first: ["DataLost", "DataLost", "OTSObjectNotExist"], anew: [], then: [] });
-  }, { needs: ["storage"] });
+  test(
+    `DataLost: a file tells of an instance whose list is gone too (worker: ${worker})`,
+    async (t) => {
+      const page = await openPage(t, await startBrowser(t), await servePackage(t));
+      await page.evaluate(prepare);
+      const seen = await page.evaluate(async (worker) => {
+        await L.fill("mine", { worker });
+        await L.remove("tabstore/mine");
+        await L.remove("tabstore");
+        const first = [
+          (await L.tables("MINE", { worker })).code,
+          (await L.tables("mine", { worker, create: false })).code,
+          (await L.tables("other", { worker, create: false })).code,
+        ];
+        const anew = await L.tables("mine", { worker, lost: "recreate" });
+        return { first, anew, then: await L.tables("mine", { worker }) };
+      }, worker);
+      assert.deepEqual(seen, { first: ["DataLost", "DataLost", "OTSObjectNotExist"], anew: [], then: [] });
+    },
+    { needs: ["storage"] },
+  );
 }
 
 test("DataLost: what was deleted, never opened, or written by an older version is not lost", async (t) => {
@@ -147,5 +156,8 @@ test("deleteInstance: what a worker has just closed, or refused to open, is dele
     }
     return codes;
   });
-  assert.deepEqual(codes, Array.from({ length: 5 }, () => "DataLost"));
+  assert.deepEqual(
+    codes,
+    Array.from({ length: 5 }, () => "DataLost"),
+  );
 });

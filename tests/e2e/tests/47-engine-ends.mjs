@@ -67,10 +67,16 @@ test("an engine that traps in the page ends the handles of that page by name; an
   });
   for (const { refused, known, code, message } of seen.all.slice(4)) assert.ok(refused && known && code === "OTSInternalServerError", `${code}: ${message}`);
   for (const { refused, known, message } of seen.all) assert.ok(!refused || known, message);
-  assert.deepEqual(seen.closed.map(({ message }) => message), [undefined, undefined]);
+  assert.deepEqual(
+    seen.closed.map(({ message }) => message),
+    [undefined, undefined],
+  );
   assert.equal(seen.again.code, "Unavailable");
   assert.match(seen.again.message, /reload the page, or open without worker: false/);
-  assert.deepEqual(seen.health.map((one) => one.split(":")[0]), ["false OTSInternalServerError"]);
+  assert.deepEqual(
+    seen.health.map((one) => one.split(":")[0]),
+    ["false OTSInternalServerError"],
+  );
   await led([two]);
   const [counts, n] = await two.evaluate(counted);
   assert.equal(n, counts);
@@ -84,7 +90,11 @@ test("an engine that traps in the page ends the handles of that page by name; an
 test("a page whose engine has trapped gives the lock of another instance on, when it is its turn to lead: a third tab leads", async (t) => {
   const { server, context, one, two } = await hurtable(t, "/trapping/", false);
   const three = await openPage(t, context, server);
-  await two.evaluate(() => T.open("next").then((next) => (globalThis.next = next)).then(() => {}));
+  await two.evaluate(() =>
+    T.open("next")
+      .then((next) => (globalThis.next = next))
+      .then(() => {}),
+  );
   for (const page of [one, three]) {
     await page.evaluate(async (worker) => {
       globalThis.next = await T.open("next", { worker });
@@ -112,26 +122,31 @@ for (const worker of turns([true, false])) {
       // Nobody catches what the engine's callbacks throw, and this page may.
       const page = await context.newPage();
       await load(page, server, "/trapping/");
-      codes.push(await page.evaluate(async ({ worker, delay }) => {
-        const Real = Worker;
-        let hurt = false;
-        globalThis.Worker = class extends Real {
-          postMessage(message, ...rest) {
-            super.postMessage(message, ...rest);
-            if (message.kind === "open" && !hurt) setTimeout(() => super.postMessage("trap"), delay);
-            hurt = true;
-          }
-        };
-        const opening = T.open("hurt", { worker });
-        if (!worker) setTimeout(trapHere, delay);
-        const late = async (db) => {
-          await new Promise((resolve) => setTimeout(resolve, 100 + delay));
-          await H.refusal(() => db.listTable());
-          await db.close();
-          return "too late";
-        };
-        return opening.then(late, ({ code }) => code);
-      }, { worker, delay }));
+      codes.push(
+        await page.evaluate(
+          async ({ worker, delay }) => {
+            const Real = Worker;
+            let hurt = false;
+            globalThis.Worker = class extends Real {
+              postMessage(message, ...rest) {
+                super.postMessage(message, ...rest);
+                if (message.kind === "open" && !hurt) setTimeout(() => super.postMessage("trap"), delay);
+                hurt = true;
+              }
+            };
+            const opening = T.open("hurt", { worker });
+            if (!worker) setTimeout(trapHere, delay);
+            const late = async (db) => {
+              await new Promise((resolve) => setTimeout(resolve, 100 + delay));
+              await H.refusal(() => db.listTable());
+              await db.close();
+              return "too late";
+            };
+            return opening.then(late, ({ code }) => code);
+          },
+          { worker, delay },
+        ),
+      );
       const role = await other.evaluate(async () => {
         const db = await T.open("hurt");
         const { role } = db;
@@ -175,7 +190,10 @@ for (const worker of turns([true, false])) {
         const seen = await page.evaluate(async (tableName) => [await db.listTable(), (await db.count({ tableName })).count], u);
         assert.deepEqual(seen, [tables, 1]);
       }
-      assert.deepEqual((await one.evaluate(() => health)).map((told) => told.split(":")[0]), ["true Closed", "true undefined"]);
+      assert.deepEqual(
+        (await one.evaluate(() => health)).map((told) => told.split(":")[0]),
+        ["true Closed", "true undefined"],
+      );
       t.note(`${counts} counts`);
     });
   }

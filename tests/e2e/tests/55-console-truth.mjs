@@ -23,133 +23,159 @@ async function withProgram(t, name, viewport = VIEWPORT) {
   await openInstance(page, name);
   const other = await context.newPage();
   await load(other, server, "/package/");
-  await other.evaluate(async (name) => { globalThis.db = await T.open(name, { create: false }); }, name);
+  await other.evaluate(async (name) => {
+    globalThis.db = await T.open(name, { create: false });
+  }, name);
   await page.bringToFront();
   return { server, context, page, other };
 }
 
 /** The names of the instances, as the package lists them. */
-const instances = (page) => page.evaluate(async () => {
-  const { listInstances } = await import("/package/pkg/index.js");
-  return (await listInstances()).map(({ name }) => name);
-});
+const instances = (page) =>
+  page.evaluate(async () => {
+    const { listInstances } = await import("/package/pkg/index.js");
+    return (await listInstances()).map(({ name }) => name);
+  });
 
 for (const kinds of ["indexeddb,file_systems", "all"]) {
-  test(`W1: when the site's data is cleared, the console says that the instance is gone, and makes no empty one in its place (${kinds})`, async (t) => {
+  test(
+    `W1: when the site's data is cleared, the console says that the instance is gone, and makes no empty one in its place (${kinds})`,
+    async (t) => {
+      const server = await serveConsole(t);
+      const context = await startBrowser(t, { viewport: VIEWPORT });
+      const page = await openConsole(t, context, server);
+      await openInstance(page, "cleared");
+      await importSet(page, "stocks.csv");
+      await engine.clear(context, page, server, kinds);
+      const alert = page.getByRole("alert");
+      await alert.getByText("“cleared” can no longer be used here").waitFor();
+      await alert.getByText(/no longer in this browser/).waitFor();
+      const said = await alert.innerText();
+      assert.match(said, /the site's data was cleared\. [A-Z]/, "sentences end");
+      assert.doesNotMatch(said, /is stored/);
+      await shoot(page, `80-cleared-${kinds}`);
+      await press(page, "Open it again");
+      // Of what a page needs for another engine, the browser may have cleared something too.
+      const missing = page.getByText("There is no instance called “cleared”");
+      const reload = page.getByRole("button", { name: "Reload the page" });
+      await missing.or(reload).waitFor();
+      if (await reload.isVisible()) await reload.click();
+      await missing.waitFor();
+      await page.reload();
+      await missing.waitFor();
+      assert.deepEqual(await instances(page), []);
+    },
+    { needs: ["locators", "clear"] },
+  );
+}
+
+test(
+  "W1: an address that names no instance makes none; a person may do so",
+  async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const page = await openConsole(t, context, server, "#/typo-1/stocks");
+    await page.getByRole("alert").getByText("There is no instance called “typo-1”").waitFor();
+    assert.deepEqual(await instances(page), []);
+    await shoot(page, "81-no-instance");
+    // Nor does a second address, or one with a clock.
+    await page.evaluate(() => {
+      location.hash = "#/typo-2?clock=5";
+    });
+    await page.getByRole("alert").getByText("There is no instance called “typo-2”").waitFor();
+    assert.deepEqual(await instances(page), []);
+    await press(page, "Create it");
+    await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+    assert.deepEqual(await instances(page), ["typo-2"]);
+    await page.reload();
+    await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+    // What the form has made once, an address does not make again.
+    await press(page, "Close instance");
+    await press(page, "Delete typo-2");
+    await press(page, "Delete instance");
+    await page.getByText("None yet.").waitFor();
+    await openInstance(page, "typo-3");
+    await press(page, "Close instance");
+    await press(page, "Delete typo-3");
+    await press(page, "Delete instance");
+    await page.getByText("None yet.").waitFor();
+    for (const name of ["typo-3", "typo-2"]) {
+      await page.evaluate((name) => {
+        location.hash = `#/${name}`;
+      }, name);
+      await page.getByText(`There is no instance called “${name}”`).waitFor();
+    }
+    assert.deepEqual(await instances(page), []);
+  },
+  { needs: ["locators"] },
+);
+
+test(
+  "W1: an instance that opens after a person has gone to another one is closed, and not shown",
+  async (t) => {
     const server = await serveConsole(t);
     const context = await startBrowser(t, { viewport: VIEWPORT });
     const page = await openConsole(t, context, server);
-    await openInstance(page, "cleared");
-    await importSet(page, "stocks.csv");
-    await engine.clear(context, page, server, kinds);
-    const alert = page.getByRole("alert");
-    await alert.getByText("“cleared” can no longer be used here").waitFor();
-    await alert.getByText(/no longer in this browser/).waitFor();
-    const said = await alert.innerText();
-    assert.match(said, /the site's data was cleared\. [A-Z]/, "sentences end");
-    assert.doesNotMatch(said, /is stored/);
-    await shoot(page, `80-cleared-${kinds}`);
-    await press(page, "Open it again");
-    // Of what a page needs for another engine, the browser may have cleared something too.
-    const missing = page.getByText("There is no instance called “cleared”");
-    const reload = page.getByRole("button", { name: "Reload the page" });
-    await missing.or(reload).waitFor();
-    if (await reload.isVisible()) await reload.click();
-    await missing.waitFor();
-    await page.reload();
-    await missing.waitFor();
-    assert.deepEqual(await instances(page), []);
-  }, { needs: ["locators", "clear"] });
-}
-
-test("W1: an address that names no instance makes none; a person may do so", async (t) => {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport: VIEWPORT });
-  const page = await openConsole(t, context, server, "#/typo-1/stocks");
-  await page.getByRole("alert").getByText("There is no instance called “typo-1”").waitFor();
-  assert.deepEqual(await instances(page), []);
-  await shoot(page, "81-no-instance");
-  // Nor does a second address, or one with a clock.
-  await page.evaluate(() => { location.hash = "#/typo-2?clock=5"; });
-  await page.getByRole("alert").getByText("There is no instance called “typo-2”").waitFor();
-  assert.deepEqual(await instances(page), []);
-  await press(page, "Create it");
-  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-  assert.deepEqual(await instances(page), ["typo-2"]);
-  await page.reload();
-  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-  // What the form has made once, an address does not make again.
-  await press(page, "Close instance");
-  await press(page, "Delete typo-2");
-  await press(page, "Delete instance");
-  await page.getByText("None yet.").waitFor();
-  await openInstance(page, "typo-3");
-  await press(page, "Close instance");
-  await press(page, "Delete typo-3");
-  await press(page, "Delete instance");
-  await page.getByText("None yet.").waitFor();
-  for (const name of ["typo-3", "typo-2"]) {
-    await page.evaluate((name) => { location.hash = `#/${name}`; }, name);
-    await page.getByText(`There is no instance called “${name}”`).waitFor();
-  }
-  assert.deepEqual(await instances(page), []);
-}, { needs: ["locators"] });
-
-test("W1: an instance that opens after a person has gone to another one is closed, and not shown", async (t) => {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport: VIEWPORT });
-  const page = await openConsole(t, context, server);
-  for (const name of ["quick", "slow"]) {
-    await openInstance(page, name);
+    for (const name of ["quick", "slow"]) {
+      await openInstance(page, name);
+      await press(page, "Close instance");
+    }
+    const go = (name) =>
+      page.evaluate((name) => {
+        location.hash = `#/${name}`;
+      }, name);
+    // Its worker gets the order to open late.
+    await page.evaluate(() => {
+      const { postMessage, terminate } = Worker.prototype;
+      let slow;
+      Object.assign(globalThis, { late: undefined, ended: false });
+      Worker.prototype.postMessage = function (message, ...rest) {
+        const post = () => postMessage.call(this, message, ...rest);
+        if (message.kind !== "open" || message.options.name !== "slow") return post();
+        slow = this;
+        globalThis.late = post;
+      };
+      Worker.prototype.terminate = function () {
+        ended ||= this === slow;
+        terminate.call(this);
+      };
+    });
+    await go("slow");
+    await page.waitForFunction(() => late !== undefined);
+    await go("quick");
+    const name = page.locator(".instance-chip").getByText("quick");
+    await name.waitFor();
+    await page.evaluate(() => late());
+    await page.waitForFunction(() => ended);
+    assert.equal(await name.isVisible(), true);
     await press(page, "Close instance");
-  }
-  const go = (name) => page.evaluate((name) => { location.hash = `#/${name}`; }, name);
-  // Its worker gets the order to open late.
-  await page.evaluate(() => {
-    const { postMessage, terminate } = Worker.prototype;
-    let slow;
-    Object.assign(globalThis, { late: undefined, ended: false });
-    Worker.prototype.postMessage = function (message, ...rest) {
-      const post = () => postMessage.call(this, message, ...rest);
-      if (message.kind !== "open" || message.options.name !== "slow") return post();
-      slow = this;
-      globalThis.late = post;
-    };
-    Worker.prototype.terminate = function () {
-      ended ||= this === slow;
-      terminate.call(this);
-    };
-  });
-  await go("slow");
-  await page.waitForFunction(() => late !== undefined);
-  await go("quick");
-  const name = page.locator(".instance-chip").getByText("quick");
-  await name.waitFor();
-  await page.evaluate(() => late());
-  await page.waitForFunction(() => ended);
-  assert.equal(await name.isVisible(), true);
-  await press(page, "Close instance");
-}, { needs: ["locators"] });
+  },
+  { needs: ["locators"] },
+);
 
-test("W1: where ten instances are there, the console says that one has to go before another comes", async (t) => {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport: VIEWPORT });
-  const page = await openConsole(t, context, server);
-  await page.evaluate(async () => {
-    const { createInstance } = await import("/package/pkg/index.js");
-    for (let i = 0; i < 10; i++) await createInstance(`full-${i}`);
-  });
-  await page.getByRole("textbox", { name: "Name" }).fill("eleventh");
-  await page.getByRole("button", { name: "Open", exact: true }).click();
-  const alert = page.getByRole("alert");
-  await alert.getByText("OTSQuotaExhausted").waitFor();
-  await alert.getByText(/Delete one that you do not need/).waitFor();
-  await press(page, "Delete full-3");
-  await press(page, "Delete instance");
-  await page.getByRole("button", { name: "Delete full-3" }).waitFor({ state: "detached" });
-  await press(page, "Try again");
-  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-}, { needs: ["locators"] });
+test(
+  "W1: where ten instances are there, the console says that one has to go before another comes",
+  async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const page = await openConsole(t, context, server);
+    await page.evaluate(async () => {
+      const { createInstance } = await import("/package/pkg/index.js");
+      for (let i = 0; i < 10; i++) await createInstance(`full-${i}`);
+    });
+    await page.getByRole("textbox", { name: "Name" }).fill("eleventh");
+    await page.getByRole("button", { name: "Open", exact: true }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("OTSQuotaExhausted").waitFor();
+    await alert.getByText(/Delete one that you do not need/).waitFor();
+    await press(page, "Delete full-3");
+    await press(page, "Delete instance");
+    await page.getByRole("button", { name: "Delete full-3" }).waitFor({ state: "detached" });
+    await press(page, "Try again");
+    await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+  },
+  { needs: ["locators"] },
+);
 
 /** A console with the dialog of a row that a program changes elsewhere. */
 async function withRow(t, name, viewport, maxVersions = 3) {
@@ -160,7 +186,10 @@ async function withRow(t, name, viewport, maxVersions = 3) {
     await db.putRow({ tableName: "books", primaryKey: { id: "a" }, attributes: { title: "Dreams", price: T.double(12), note: "" } });
   }, maxVersions);
   await page.reload();
-  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^books/ }).click();
+  await page
+    .getByRole("navigation", { name: "Tables" })
+    .getByRole("button", { name: /^books/ })
+    .click();
   await firstKey(page, "a");
   await press(page, "a");
   await dialogOf(page, /^Row /).locator(".versions").waitFor();
@@ -168,249 +197,312 @@ async function withRow(t, name, viewport, maxVersions = 3) {
 }
 
 const change = (other, put) => other.evaluate((put) => db.updateRow({ tableName: "books", primaryKey: { id: "a" }, put }), put);
-const stored = (other) => other.evaluate(async () => {
-  const { row } = await db.getRow({ tableName: "books", primaryKey: { id: "a" } });
-  return row === null ? null : Object.fromEntries(row.columnNames.map((name) => [name, row.get(name)]));
-});
+const stored = (other) =>
+  other.evaluate(async () => {
+    const { row } = await db.getRow({ tableName: "books", primaryKey: { id: "a" } });
+    return row === null ? null : Object.fromEntries(row.columnNames.map((name) => [name, row.get(name)]));
+  });
 
-test("R1, R6, W1: a row that somebody else has changed is not replaced without a word: what is stored stands beside what was typed", async (t) => {
-  const { page, other } = await withRow(t, "replace");
-  await press(page, "Replace row");
-  const dialog = dialogOf(page, /^Replace /);
-  await dialog.getByLabel("Value of title").fill("Dreams, second edition");
-  await change(other, { important: "do not lose me" });
-  await send(page);
-  await dialog.getByText("This row is not as it was read").waitFor();
-  assert.deepEqual(await stored(other), { title: "Dreams", price: 12, note: "", important: "do not lose me" }, "nothing was stored");
-  const cells = (column) => dialog.getByRole("row", { name: new RegExp(`^${column}`) }).getByRole("cell").allInnerTexts();
-  assert.deepEqual(await cells("important"), ["do not lose me STRING", "none"]);
-  assert.deepEqual(await cells("title"), ["Dreams STRING", "Dreams, second edition STRING"]);
-  assert.deepEqual(await cells("price"), ["12.0 DOUBLE", "12.0 DOUBLE"]);
-  assert.match(await dialog.getByRole("rowheader", { name: /^important/ }).innerText(), /changed elsewhere/);
-  assert.doesNotMatch(await dialog.getByRole("rowheader", { name: /^title/ }).innerText(), /changed elsewhere/);
-  assert.equal(await page.evaluate(() => document.activeElement.innerText), "Reload", "the focus is on what loses nothing that is stored");
-  await shoot(page, "82-row-conflict");
-
-  // What was typed is still there. Then what is stored is taken.
-  await press(page, "Go on editing");
-  assert.equal(await dialog.getByLabel("Value of title").inputValue(), "Dreams, second edition");
-  await send(page);
-  await press(page, "Reload");
-  assert.equal(await dialog.getByLabel("Value of important").inputValue(), "do not lose me");
-  assert.equal(await dialog.getByLabel("Value of title").inputValue(), "Dreams");
-  await dialog.getByLabel("Value of title").fill("Dreams, third edition");
-  await send(page);
-  await dialogOf(page, /^Row /).getByText("Dreams, third edition").waitFor();
-  assert.deepEqual(await stored(other), { title: "Dreams, third edition", price: 12, note: "", important: "do not lose me" });
-
-  // The same value with another version is a change too. It can be overwritten by who has seen it.
-  await press(page, "Replace row");
-  await press(page, "Leave out important");
-  await change(other, { title: "Dreams, third edition" });
-  await send(page);
-  await dialog.getByText("This row is not as it was read").waitFor();
-  assert.match(await dialog.getByRole("rowheader", { name: /^title/ }).innerText(), /changed elsewhere/);
-  await press(page, "Overwrite");
-  await dialogOf(page, /^Row /).locator(".versions").waitFor();
-  assert.deepEqual(await stored(other), { title: "Dreams, third edition", price: 12, note: "" });
-
-  // A row that is gone does not come back by itself.
-  await press(page, "Replace row");
-  await other.evaluate(() => db.deleteRow({ tableName: "books", primaryKey: { id: "a" } }));
-  await send(page);
-  await dialog.getByText("There is no such row any more").waitFor();
-  assert.equal(await stored(other), null);
-  await press(page, "Reload");
-  await dialogOf(page, /^Row /).getByText("There is no such row any more").waitFor();
-  assert.equal(await stored(other), null);
-}, { needs: ["locators"] });
-
-test("R1, R6, W1: a row that somebody else has changed is not deleted without a word, nor is a column of it", async (t) => {
-  const { page, other } = await withRow(t, "delete");
-  const dialog = dialogOf(page, /^Row /);
-  await change(other, { important: "do not lose me" });
-  await press(page, "Delete row");
-  await press(page, "Delete all versions of it");
-  await dialog.getByText("This row is not as it was read").waitFor();
-  await dialog.getByRole("columnheader", { name: "After your delete" }).waitFor();
-  assert.equal((await stored(other)).important, "do not lose me");
-  await press(page, "Reload");
-  await dialog.locator(".versions").getByText("do not lose me").waitFor();
-  await change(other, { title: "New title" });
-  await press(page, "Delete the column title with all its versions");
-  await dialog.getByText("This row is not as it was read").waitFor();
-  await press(page, "Reload");
-  await dialog.locator(".versions").getByText("New title").waitFor();
-  // A change of another column does not matter to it.
-  await change(other, { price: 13 });
-  await press(page, "Delete the column title with all its versions");
-  await dialog.locator(".versions").getByText("New title").waitFor({ state: "detached" });
-  assert.deepEqual(await stored(other), { price: 13, note: "", important: "do not lose me" });
-  await change(other, { price: 14 });
-  await press(page, "Delete row");
-  await press(page, "Delete all versions of it");
-  await press(page, "Delete it anyway");
-  await page.getByText("There are no rows in this range.").waitFor();
-  assert.equal(await stored(other), null);
-}, { needs: ["locators"] });
-
-test("R1, R6, W1: where a table keeps one version, a value that somebody else has changed is not overwritten without a word", async (t) => {
-  const { page, other } = await withRow(t, "one-version", VIEWPORT, 1);
-  const dialog = dialogOf(page, /^Row /);
-  const update = async (column, value) => {
-    await dialog.getByLabel("Column", { exact: true }).fill(column);
-    await dialog.getByLabel("Value", { exact: true }).fill(value);
-    await press(page, "Update");
-  };
-  // A change of another column does not matter.
-  await change(other, { price: 13 });
-  await update("title", "Mine");
-  await dialog.locator(".versions").getByText("Mine").waitFor();
-  await change(other, { title: "Theirs" });
-  await update("title", "Mine again");
-  await dialog.getByRole("columnheader", { name: "After your update" }).waitFor();
-  assert.deepEqual(await dialog.getByRole("row", { name: /^title/ }).getByRole("cell").allInnerTexts(), ["Theirs STRING", "Mine again STRING"]);
-  assert.deepEqual(await dialog.getByRole("row", { name: /^price/ }).getByRole("cell").allInnerTexts(), ["13 INTEGER", "13 INTEGER"]);
-  assert.equal((await stored(other)).title, "Theirs");
-  await press(page, "Overwrite");
-  await dialog.locator(".versions").getByText("Mine again").waitFor();
-  // Nor a column that has come meanwhile.
-  await change(other, { fresh: "theirs" });
-  await update("fresh", "mine");
-  await dialog.getByText("This row is not as it was read").waitFor();
-  await press(page, "Reload");
-  await dialog.locator(".versions").getByText("theirs").waitFor();
-  assert.deepEqual(await stored(other), { title: "Mine again", price: 13, note: "", fresh: "theirs" });
-}, { needs: ["locators"] });
-
-for (const [size, viewport] of Object.entries(SIZES)) {
-  test(`W1: axe finds nothing where values are empty, rows have changed and instances are missing (${size}, light and dark)`, async (t) => {
-    const { server, page, other } = await withRow(t, "axe-truth", viewport);
-    const findings = [];
-    const look = async (name) => {
-      findings.push(...(await faults(page, name, (scheme) => shoot(page, `83-${name.replaceAll(" ", "-")}-${size}-${scheme}`))));
-      await page.emulateMedia({ colorScheme: "light" });
-      await fitsWidth(page, name);
-    };
-    await look("a row with an empty value");
+test(
+  "R1, R6, W1: a row that somebody else has changed is not replaced without a word: what is stored stands beside what was typed",
+  async (t) => {
+    const { page, other } = await withRow(t, "replace");
     await press(page, "Replace row");
+    const dialog = dialogOf(page, /^Replace /);
+    await dialog.getByLabel("Value of title").fill("Dreams, second edition");
     await change(other, { important: "do not lose me" });
     await send(page);
-    await dialogOf(page, /^Replace /).getByText("This row is not as it was read").waitFor();
-    await look("a changed row");
-    assert.ok(await page.evaluate(() => [...document.querySelectorAll("dialog[open] .grid-scroll")].every((box) => box.scrollWidth <= box.clientWidth)), "nothing has to be scrolled sideways");
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("Escape");
-    await look("rows with an empty value");
-    await page.goto(`${server.origin}/#/missing`);
-    await page.getByText("There is no instance called “missing”").waitFor();
-    await look("no instance");
-    assert.deepEqual(findings, []);
-  }, { seconds: 120, needs: ["locators"] });
+    await dialog.getByText("This row is not as it was read").waitFor();
+    assert.deepEqual(await stored(other), { title: "Dreams", price: 12, note: "", important: "do not lose me" }, "nothing was stored");
+    const cells = (column) =>
+      dialog
+        .getByRole("row", { name: new RegExp(`^${column}`) })
+        .getByRole("cell")
+        .allInnerTexts();
+    assert.deepEqual(await cells("important"), ["do not lose me STRING", "none"]);
+    assert.deepEqual(await cells("title"), ["Dreams STRING", "Dreams, second edition STRING"]);
+    assert.deepEqual(await cells("price"), ["12.0 DOUBLE", "12.0 DOUBLE"]);
+    assert.match(await dialog.getByRole("rowheader", { name: /^important/ }).innerText(), /changed elsewhere/);
+    assert.doesNotMatch(await dialog.getByRole("rowheader", { name: /^title/ }).innerText(), /changed elsewhere/);
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "Reload", "the focus is on what loses nothing that is stored");
+    await shoot(page, "82-row-conflict");
+
+    // What was typed is still there. Then what is stored is taken.
+    await press(page, "Go on editing");
+    assert.equal(await dialog.getByLabel("Value of title").inputValue(), "Dreams, second edition");
+    await send(page);
+    await press(page, "Reload");
+    assert.equal(await dialog.getByLabel("Value of important").inputValue(), "do not lose me");
+    assert.equal(await dialog.getByLabel("Value of title").inputValue(), "Dreams");
+    await dialog.getByLabel("Value of title").fill("Dreams, third edition");
+    await send(page);
+    await dialogOf(page, /^Row /).getByText("Dreams, third edition").waitFor();
+    assert.deepEqual(await stored(other), { title: "Dreams, third edition", price: 12, note: "", important: "do not lose me" });
+
+    // The same value with another version is a change too. It can be overwritten by who has seen it.
+    await press(page, "Replace row");
+    await press(page, "Leave out important");
+    await change(other, { title: "Dreams, third edition" });
+    await send(page);
+    await dialog.getByText("This row is not as it was read").waitFor();
+    assert.match(await dialog.getByRole("rowheader", { name: /^title/ }).innerText(), /changed elsewhere/);
+    await press(page, "Overwrite");
+    await dialogOf(page, /^Row /).locator(".versions").waitFor();
+    assert.deepEqual(await stored(other), { title: "Dreams, third edition", price: 12, note: "" });
+
+    // A row that is gone does not come back by itself.
+    await press(page, "Replace row");
+    await other.evaluate(() => db.deleteRow({ tableName: "books", primaryKey: { id: "a" } }));
+    await send(page);
+    await dialog.getByText("There is no such row any more").waitFor();
+    assert.equal(await stored(other), null);
+    await press(page, "Reload");
+    await dialogOf(page, /^Row /).getByText("There is no such row any more").waitFor();
+    assert.equal(await stored(other), null);
+  },
+  { needs: ["locators"] },
+);
+
+test(
+  "R1, R6, W1: a row that somebody else has changed is not deleted without a word, nor is a column of it",
+  async (t) => {
+    const { page, other } = await withRow(t, "delete");
+    const dialog = dialogOf(page, /^Row /);
+    await change(other, { important: "do not lose me" });
+    await press(page, "Delete row");
+    await press(page, "Delete all versions of it");
+    await dialog.getByText("This row is not as it was read").waitFor();
+    await dialog.getByRole("columnheader", { name: "After your delete" }).waitFor();
+    assert.equal((await stored(other)).important, "do not lose me");
+    await press(page, "Reload");
+    await dialog.locator(".versions").getByText("do not lose me").waitFor();
+    await change(other, { title: "New title" });
+    await press(page, "Delete the column title with all its versions");
+    await dialog.getByText("This row is not as it was read").waitFor();
+    await press(page, "Reload");
+    await dialog.locator(".versions").getByText("New title").waitFor();
+    // A change of another column does not matter to it.
+    await change(other, { price: 13 });
+    await press(page, "Delete the column title with all its versions");
+    await dialog.locator(".versions").getByText("New title").waitFor({ state: "detached" });
+    assert.deepEqual(await stored(other), { price: 13, note: "", important: "do not lose me" });
+    await change(other, { price: 14 });
+    await press(page, "Delete row");
+    await press(page, "Delete all versions of it");
+    await press(page, "Delete it anyway");
+    await page.getByText("There are no rows in this range.").waitFor();
+    assert.equal(await stored(other), null);
+  },
+  { needs: ["locators"] },
+);
+
+test(
+  "R1, R6, W1: where a table keeps one version, a value that somebody else has changed is not overwritten without a word",
+  async (t) => {
+    const { page, other } = await withRow(t, "one-version", VIEWPORT, 1);
+    const dialog = dialogOf(page, /^Row /);
+    const update = async (column, value) => {
+      await dialog.getByLabel("Column", { exact: true }).fill(column);
+      await dialog.getByLabel("Value", { exact: true }).fill(value);
+      await press(page, "Update");
+    };
+    // A change of another column does not matter.
+    await change(other, { price: 13 });
+    await update("title", "Mine");
+    await dialog.locator(".versions").getByText("Mine").waitFor();
+    await change(other, { title: "Theirs" });
+    await update("title", "Mine again");
+    await dialog.getByRole("columnheader", { name: "After your update" }).waitFor();
+    assert.deepEqual(
+      await dialog
+        .getByRole("row", { name: /^title/ })
+        .getByRole("cell")
+        .allInnerTexts(),
+      ["Theirs STRING", "Mine again STRING"],
+    );
+    assert.deepEqual(
+      await dialog
+        .getByRole("row", { name: /^price/ })
+        .getByRole("cell")
+        .allInnerTexts(),
+      ["13 INTEGER", "13 INTEGER"],
+    );
+    assert.equal((await stored(other)).title, "Theirs");
+    await press(page, "Overwrite");
+    await dialog.locator(".versions").getByText("Mine again").waitFor();
+    // Nor a column that has come meanwhile.
+    await change(other, { fresh: "theirs" });
+    await update("fresh", "mine");
+    await dialog.getByText("This row is not as it was read").waitFor();
+    await press(page, "Reload");
+    await dialog.locator(".versions").getByText("theirs").waitFor();
+    assert.deepEqual(await stored(other), { title: "Mine again", price: 13, note: "", fresh: "theirs" });
+  },
+  { needs: ["locators"] },
+);
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(
+    `W1: axe finds nothing where values are empty, rows have changed and instances are missing (${size}, light and dark)`,
+    async (t) => {
+      const { server, page, other } = await withRow(t, "axe-truth", viewport);
+      const findings = [];
+      const look = async (name) => {
+        findings.push(...(await faults(page, name, (scheme) => shoot(page, `83-${name.replaceAll(" ", "-")}-${size}-${scheme}`))));
+        await page.emulateMedia({ colorScheme: "light" });
+        await fitsWidth(page, name);
+      };
+      await look("a row with an empty value");
+      await press(page, "Replace row");
+      await change(other, { important: "do not lose me" });
+      await send(page);
+      await dialogOf(page, /^Replace /)
+        .getByText("This row is not as it was read")
+        .waitFor();
+      await look("a changed row");
+      assert.ok(
+        await page.evaluate(() => [...document.querySelectorAll("dialog[open] .grid-scroll")].every((box) => box.scrollWidth <= box.clientWidth)),
+        "nothing has to be scrolled sideways",
+      );
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await look("rows with an empty value");
+      await page.goto(`${server.origin}/#/missing`);
+      await page.getByText("There is no instance called “missing”").waitFor();
+      await look("no instance");
+      assert.deepEqual(findings, []);
+    },
+    { seconds: 120, needs: ["locators"] },
+  );
 }
 
-test("R3, W1: a range of which only a later key column is typed is refused by name, not ignored", async (t) => {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport: VIEWPORT });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, "second-key");
-  await importSet(page, "stocks.csv");
-  await firstKey(page, "AAPL");
-  await page.getByLabel("Start of the range, date").fill("2009");
-  await press(page, "Apply range");
-  await page.getByRole("alert").getByText("The start of the range gives date, but not symbol").waitFor();
-  assert.equal(await page.locator(".browser table.grid").count(), 0, "no rows are shown for a range that cannot be");
-  await shoot(page, "84-second-key");
-  await page.getByLabel("Start of the range, symbol").fill("IBM");
-  await press(page, "Apply range");
-  await firstKey(page, "IBM");
-}, { needs: ["locators"] });
+test(
+  "R3, W1: a range of which only a later key column is typed is refused by name, not ignored",
+  async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const page = await openConsole(t, context, server);
+    await openInstance(page, "second-key");
+    await importSet(page, "stocks.csv");
+    await firstKey(page, "AAPL");
+    await page.getByLabel("Start of the range, date").fill("2009");
+    await press(page, "Apply range");
+    await page.getByRole("alert").getByText("The start of the range gives date, but not symbol").waitFor();
+    assert.equal(await page.locator(".browser table.grid").count(), 0, "no rows are shown for a range that cannot be");
+    await shoot(page, "84-second-key");
+    await page.getByLabel("Start of the range, symbol").fill("IBM");
+    await press(page, "Apply range");
+    await firstKey(page, "IBM");
+  },
+  { needs: ["locators"] },
+);
 
-test("W1: a table with 1,000 columns is shown some columns at a time, and says so; its row can be read and replaced", async (t) => {
-  const { page, other } = await withProgram(t, "wide");
-  await other.evaluate(async () => {
-    await db.createTable({ tableName: "wide", primaryKey: [{ name: "id", type: "INTEGER" }] });
-    const names = Array.from({ length: 1000 }, (_, i) => `c${String(i).padStart(4, "0")}`);
-    for (let id = 0; id < 50; id++) await db.putRow({ tableName: "wide", primaryKey: { id }, attributes: Object.fromEntries(names.map((name, i) => [name, id * 1000 + i])) });
-  });
-  await page.reload();
-  await page.evaluate(() => {
-    globalThis.longest = 0;
-    if (!PerformanceObserver.supportedEntryTypes.includes("longtask")) return;
-    new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) longest = Math.max(longest, duration); }).observe({ type: "longtask" });
-  });
-  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^wide/ }).click();
-  await firstKey(page, "0");
-  const shown = () => page.locator(".browser > .grid-scroll thead th").evaluateAll((heads) => heads.map((head) => head.firstChild.textContent));
-  const cells = () => page.locator(".browser > .grid-scroll td").count();
-  const columns = page.getByRole("group", { name: "Columns" });
-  await columns.getByText("Columns 1 to 100 of 1,000: c0000 … c0099").waitFor();
-  assert.deepEqual([(await shown()).length, (await shown())[1], await cells()], [101, "c0000", 50 * 101]);
-  await shoot(page, "85-wide");
-  await columns.getByRole("button", { name: "Next columns" }).click();
-  await columns.getByText("Columns 101 to 200 of 1,000").waitFor();
-  assert.deepEqual([(await shown()).at(-1), await cells()], ["c0199", 50 * 101]);
-  // They stay when the rows are read again.
-  await press(page, "Read again");
-  await columns.getByText("Columns 101 to 200 of 1,000").waitFor();
-  await columns.getByRole("button", { name: "Last columns" }).click();
-  await columns.getByText("Columns 901 to 1,000 of 1,000: c0900 … c0999").waitFor();
-  assert.ok(await columns.getByRole("button", { name: "Next columns" }).isDisabled());
-  // More rows, fewer columns: it is the cells that take their time.
-  await page.getByLabel("Rows a page").selectOption("25");
-  await columns.getByText("Columns 801 to 1,000 of 1,000").waitFor();
+test(
+  "W1: a table with 1,000 columns is shown some columns at a time, and says so; its row can be read and replaced",
+  async (t) => {
+    const { page, other } = await withProgram(t, "wide");
+    await other.evaluate(async () => {
+      await db.createTable({ tableName: "wide", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      const names = Array.from({ length: 1000 }, (_, i) => `c${String(i).padStart(4, "0")}`);
+      for (let id = 0; id < 50; id++)
+        await db.putRow({ tableName: "wide", primaryKey: { id }, attributes: Object.fromEntries(names.map((name, i) => [name, id * 1000 + i])) });
+    });
+    await page.reload();
+    await page.evaluate(() => {
+      globalThis.longest = 0;
+      if (!PerformanceObserver.supportedEntryTypes.includes("longtask")) return;
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+      }).observe({ type: "longtask" });
+    });
+    await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^wide/ }).click();
+    await firstKey(page, "0");
+    const shown = () => page.locator(".browser > .grid-scroll thead th").evaluateAll((heads) => heads.map((head) => head.firstChild.textContent));
+    const cells = () => page.locator(".browser > .grid-scroll td").count();
+    const columns = page.getByRole("group", { name: "Columns" });
+    await columns.getByText("Columns 1 to 100 of 1,000: c0000 … c0099").waitFor();
+    assert.deepEqual([(await shown()).length, (await shown())[1], await cells()], [101, "c0000", 50 * 101]);
+    await shoot(page, "85-wide");
+    await columns.getByRole("button", { name: "Next columns" }).click();
+    await columns.getByText("Columns 101 to 200 of 1,000").waitFor();
+    assert.deepEqual([(await shown()).at(-1), await cells()], ["c0199", 50 * 101]);
+    // They stay when the rows are read again.
+    await press(page, "Read again");
+    await columns.getByText("Columns 101 to 200 of 1,000").waitFor();
+    await columns.getByRole("button", { name: "Last columns" }).click();
+    await columns.getByText("Columns 901 to 1,000 of 1,000: c0900 … c0999").waitFor();
+    assert.ok(await columns.getByRole("button", { name: "Next columns" }).isDisabled());
+    // More rows, fewer columns: it is the cells that take their time.
+    await page.getByLabel("Rows a page").selectOption("25");
+    await columns.getByText("Columns 801 to 1,000 of 1,000").waitFor();
 
-  // All of a row is there, some at a time, and what is not shown is not lost.
-  await page.locator(".open-row").first().click();
-  const row = dialogOf(page, /^Row /);
-  await row.getByText("200 of 1,000 versions are shown.").waitFor();
-  await row.getByRole("button", { name: "Show 200 more" }).click();
-  await row.getByText("400 of 1,000 versions are shown.").waitFor();
-  await press(page, "Replace row");
-  const put = dialogOf(page, /^Replace /);
-  await put.getByText(/100 of 1,000 columns are shown/).waitFor();
-  await put.getByLabel("Value of c0003").fill("-3");
-  await send(page);
-  await row.getByText("-3", { exact: true }).waitFor();
-  const [count, changed, last] = await other.evaluate(async () => {
-    const { row } = await db.getRow({ tableName: "wide", primaryKey: { id: 0 } });
-    return [row.columnNames.length, row.get("c0003"), row.get("c0999")];
-  });
-  assert.deepEqual([count, changed, last], [1000, -3, 999]);
-  t.note(`the longest task took ${Math.round(await page.evaluate(() => longest))} ms`);
-}, { seconds: 90, needs: ["locators"] });
+    // All of a row is there, some at a time, and what is not shown is not lost.
+    await page.locator(".open-row").first().click();
+    const row = dialogOf(page, /^Row /);
+    await row.getByText("200 of 1,000 versions are shown.").waitFor();
+    await row.getByRole("button", { name: "Show 200 more" }).click();
+    await row.getByText("400 of 1,000 versions are shown.").waitFor();
+    await press(page, "Replace row");
+    const put = dialogOf(page, /^Replace /);
+    await put.getByText(/100 of 1,000 columns are shown/).waitFor();
+    await put.getByLabel("Value of c0003").fill("-3");
+    await send(page);
+    await row.getByText("-3", { exact: true }).waitFor();
+    const [count, changed, last] = await other.evaluate(async () => {
+      const { row } = await db.getRow({ tableName: "wide", primaryKey: { id: 0 } });
+      return [row.columnNames.length, row.get("c0003"), row.get("c0999")];
+    });
+    assert.deepEqual([count, changed, last], [1000, -3, 999]);
+    t.note(`the longest task took ${Math.round(await page.evaluate(() => longest))} ms`);
+  },
+  { seconds: 90, needs: ["locators"] },
+);
 
-test("W1: a file with 1,000 columns is planned some columns at a time, and imported whole", async (t) => {
-  const { page, other } = await withProgram(t, "wide-file");
-  const names = Array.from({ length: 1000 }, (_, i) => `c${i}`);
-  const lines = Array.from({ length: 3 }, (_, row) => [row, ...names.map((_, i) => row * 1000 + i)].join());
-  await page.getByRole("main").getByRole("button", { name: "Import data" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.locator("input[type=file]").setInputFiles({ name: "wide.csv", mimeType: "", buffer: Buffer.from([["id", ...names].join(), ...lines].join("\n")) });
-  await dialog.getByText("Columns 1 to 100 of 1,001: id … c98").waitFor();
-  assert.equal(await dialog.locator(".plan thead th").count(), 100);
-  await dialog.getByRole("button", { name: "Last columns" }).click();
-  await dialog.getByText("Columns 1,001 to 1,001 of 1,001").waitFor();
-  await dialog.getByRole("checkbox", { name: "c999", exact: true }).uncheck();
-  await dialog.getByRole("button", { name: /^Create table and import/ }).click();
-  await page.getByText("Imported", { exact: true }).waitFor();
-  const read = await other.evaluate(async () => {
-    const { row } = await db.getRow({ tableName: "wide", primaryKey: { id: 2 } });
-    return [row.columnNames.length, row.get("c0"), row.get("c998"), row.get("c999")];
-  });
-  assert.deepEqual(read, [999, 2000, 2998, undefined]);
-}, { needs: ["locators"] });
+test(
+  "W1: a file with 1,000 columns is planned some columns at a time, and imported whole",
+  async (t) => {
+    const { page, other } = await withProgram(t, "wide-file");
+    const names = Array.from({ length: 1000 }, (_, i) => `c${i}`);
+    const lines = Array.from({ length: 3 }, (_, row) => [row, ...names.map((_, i) => row * 1000 + i)].join());
+    await page.getByRole("main").getByRole("button", { name: "Import data" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog
+      .locator("input[type=file]")
+      .setInputFiles({ name: "wide.csv", mimeType: "", buffer: Buffer.from([["id", ...names].join(), ...lines].join("\n")) });
+    await dialog.getByText("Columns 1 to 100 of 1,001: id … c98").waitFor();
+    assert.equal(await dialog.locator(".plan thead th").count(), 100);
+    await dialog.getByRole("button", { name: "Last columns" }).click();
+    await dialog.getByText("Columns 1,001 to 1,001 of 1,001").waitFor();
+    await dialog.getByRole("checkbox", { name: "c999", exact: true }).uncheck();
+    await dialog.getByRole("button", { name: /^Create table and import/ }).click();
+    await page.getByText("Imported", { exact: true }).waitFor();
+    const read = await other.evaluate(async () => {
+      const { row } = await db.getRow({ tableName: "wide", primaryKey: { id: 2 } });
+      return [row.columnNames.length, row.get("c0"), row.get("c998"), row.get("c999")];
+    });
+    assert.deepEqual(read, [999, 2000, 2998, undefined]);
+  },
+  { needs: ["locators"] },
+);
 
-test("I5, W1: each tree of the engine is called what it is", async (t) => {
-  const { page, other } = await withProgram(t, "trees");
-  await other.evaluate(async () => {
-    await db.createTable({ tableName: "events", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true, expirationHours: 24 } });
-    for (let id = 0; id < 20; id++) await db.putRow({ tableName: "events", primaryKey: { id }, attributes: { n: id } });
-    await db.flush();
-  });
-  const trees = page.locator(".engine .tree h4");
-  await trees.getByText("events", { exact: true }).waitFor();
-  const names = await trees.allInnerTexts();
-  assert.deepEqual(new Set(names).size, names.length, names.join(", "));
-  for (const name of [/^catalogue$/, /^capacity meter$/, /^answers to other tabs$/, /^records of a stream, tree \d+$/]) assert.ok(names.some((one) => name.test(one)), `${name} is among ${names.join(", ")}`);
-}, { needs: ["locators"] });
+test(
+  "I5, W1: each tree of the engine is called what it is",
+  async (t) => {
+    const { page, other } = await withProgram(t, "trees");
+    await other.evaluate(async () => {
+      await db.createTable({ tableName: "events", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true, expirationHours: 24 } });
+      for (let id = 0; id < 20; id++) await db.putRow({ tableName: "events", primaryKey: { id }, attributes: { n: id } });
+      await db.flush();
+    });
+    const trees = page.locator(".engine .tree h4");
+    await trees.getByText("events", { exact: true }).waitFor();
+    const names = await trees.allInnerTexts();
+    assert.deepEqual(new Set(names).size, names.length, names.join(", "));
+    for (const name of [/^catalogue$/, /^capacity meter$/, /^answers to other tabs$/, /^records of a stream, tree \d+$/])
+      assert.ok(
+        names.some((one) => name.test(one)),
+        `${name} is among ${names.join(", ")}`,
+      );
+  },
+  { needs: ["locators"] },
+);

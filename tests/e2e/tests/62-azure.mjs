@@ -29,39 +29,51 @@ const size = async (name) => {
 };
 
 for (const worker of turns([true, false])) {
-  test(`Z1, Z2, Z3: the client for Azure tables has all of the service in a page, and its entities stay (worker: ${worker})`, async (t) => {
-    const server = await serveAzure(t);
-    const { page } = await visit(t, await startBrowser(t), server, { worker });
-    assert.deepEqual(await page.evaluate(useTable, "stations"), { role: "leader", ...USED_TABLE });
-    await page.evaluate(() => db.close());
-    await reload(page);
-    await page.evaluate(loadAzure);
-    await page.evaluate(open, { name: "azure", options: { worker } });
-    assert.equal(await page.evaluate(size, "stations"), 5001);
-    await page.evaluate(() => db.close());
-  }, { seconds: 120 });
+  test(
+    `Z1, Z2, Z3: the client for Azure tables has all of the service in a page, and its entities stay (worker: ${worker})`,
+    async (t) => {
+      const server = await serveAzure(t);
+      const { page } = await visit(t, await startBrowser(t), server, { worker });
+      assert.deepEqual(await page.evaluate(useTable, "stations"), { role: "leader", ...USED_TABLE });
+      await page.evaluate(() => db.close());
+      await reload(page);
+      await page.evaluate(loadAzure);
+      await page.evaluate(open, { name: "azure", options: { worker } });
+      assert.equal(await page.evaluate(size, "stations"), 5001);
+      await page.evaluate(() => db.close());
+    },
+    { seconds: 120 },
+  );
 }
 
-test("Z1, Z2, Z3: the client for Azure tables has all of the service in a worker without a document", async (t) => {
-  const server = await serveAzure(t);
-  const page = await openPage(t, await startBrowser(t), server, FILE);
-  const context = await startContext(page, "dedicated worker", "azure");
-  await context.evaluate(open, { name: "azure" });
-  assert.deepEqual(await context.evaluate(useTable, "stations"), { role: "leader", ...USED_TABLE });
-  await context.evaluate(() => db.close());
-}, { seconds: 120 });
+test(
+  "Z1, Z2, Z3: the client for Azure tables has all of the service in a worker without a document",
+  async (t) => {
+    const server = await serveAzure(t);
+    const page = await openPage(t, await startBrowser(t), server, FILE);
+    const context = await startContext(page, "dedicated worker", "azure");
+    await context.evaluate(open, { name: "azure" });
+    assert.deepEqual(await context.evaluate(useTable, "stations"), { role: "leader", ...USED_TABLE });
+    await context.evaluate(() => db.close());
+  },
+  { seconds: 120 },
+);
 
-test("Z1, Z2, Z3: the client for Azure tables has all of the service in a tab that follows", async (t) => {
-  const server = await serveAzure(t);
-  const browser = await startBrowser(t);
-  const one = await visit(t, browser, server);
-  const two = await visit(t, browser, server);
-  assert.deepEqual([one.role, two.role], ["leader", "follower"]);
-  assert.deepEqual(await two.page.evaluate(useTable, "stations"), { role: "follower", ...USED_TABLE });
-  assert.equal(await one.page.evaluate(size, "STATIONS"), 5001);
-  await two.page.evaluate(() => db.close());
-  await one.page.evaluate(() => db.close());
-}, { seconds: 120 });
+test(
+  "Z1, Z2, Z3: the client for Azure tables has all of the service in a tab that follows",
+  async (t) => {
+    const server = await serveAzure(t);
+    const browser = await startBrowser(t);
+    const one = await visit(t, browser, server);
+    const two = await visit(t, browser, server);
+    assert.deepEqual([one.role, two.role], ["leader", "follower"]);
+    assert.deepEqual(await two.page.evaluate(useTable, "stations"), { role: "follower", ...USED_TABLE });
+    assert.equal(await one.page.evaluate(size, "STATIONS"), 5001);
+    await two.page.evaluate(() => db.close());
+    await one.page.evaluate(() => db.close());
+  },
+  { seconds: 120 },
+);
 
 test("Z2: ETags of Azure's service decide between writers of two tabs: one wins, and none overwrites what it has not read", async (t) => {
   const server = await serveAzure(t);
@@ -90,7 +102,7 @@ test("Z2: ETags of Azure's service decide between writers of two tabs: one wins,
   }
   const count = async (times) => {
     let conflicts = 0;
-    for (let done = 0; done < times;) {
+    for (let done = 0; done < times; ) {
       const entity = await client.getEntity("p", "r");
       try {
         await client.updateEntity({ partitionKey: "p", rowKey: "r", n: entity.n + 1 }, done % 2 === 0 ? "Merge" : "Replace", { etag: entity.etag });
@@ -117,7 +129,8 @@ test("Z1: access policies, properties and statistics of Azure's service come bac
     const service = new S.TableServiceClient("https://demo.table.core.windows.net", options);
     await client.createTable();
     await client.setAccessPolicy([
-      { id: "readers & <others>", accessPolicy: { start: new Date("2026-01-01T00:00:00Z"), expiry: new Date("2027-01-01T12:30:00Z"), permission: "r" } }, { id: "all", accessPolicy: { permission: "raud" } },
+      { id: "readers & <others>", accessPolicy: { start: new Date("2026-01-01T00:00:00Z"), expiry: new Date("2027-01-01T12:30:00Z"), permission: "r" } },
+      { id: "all", accessPolicy: { permission: "raud" } },
     ]);
     const policies = await client.getAccessPolicy();
     let six;
@@ -127,13 +140,30 @@ test("Z1: access policies, properties and statistics of Azure's service come bac
       six = error.statusCode;
     }
     await client.setAccessPolicy([]);
-    await service.setProperties({ hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy: { enabled: true, days: 7 } }, cors: [{ allowedOrigins: "*", allowedMethods: "GET", allowedHeaders: "*", exposedHeaders: "", maxAgeInSeconds: 60 }] });
+    await service.setProperties({
+      hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy: { enabled: true, days: 7 } },
+      cors: [{ allowedOrigins: "*", allowedMethods: "GET", allowedHeaders: "*", exposedHeaders: "", maxAgeInSeconds: 60 }],
+    });
     const { hourMetrics, cors } = await service.getProperties();
-    return JSON.stringify({ policies, six, left: (await client.getAccessPolicy()).length, hourMetrics, origins: cors.map(({ allowedOrigins }) => allowedOrigins), status: (await service.getStatistics()).geoReplication.status });
+    return JSON.stringify({
+      policies,
+      six,
+      left: (await client.getAccessPolicy()).length,
+      hourMetrics,
+      origins: cors.map(({ allowedOrigins }) => allowedOrigins),
+      status: (await service.getStatistics()).geoReplication.status,
+    });
   });
   assert.deepEqual(JSON.parse(seen), {
-    policies: [{ id: "readers & <others>", accessPolicy: { start: "2026-01-01T00:00:00.000Z", expiry: "2027-01-01T12:30:00.000Z", permission: "r" } }, { id: "all", accessPolicy: { permission: "raud" } }],
-    six: 400, left: 0, hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy: { enabled: true, days: 7 } }, origins: ["*"], status: "live",
+    policies: [
+      { id: "readers & <others>", accessPolicy: { start: "2026-01-01T00:00:00.000Z", expiry: "2027-01-01T12:30:00.000Z", permission: "r" } },
+      { id: "all", accessPolicy: { permission: "raud" } },
+    ],
+    six: 400,
+    left: 0,
+    hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy: { enabled: true, days: 7 } },
+    origins: ["*"],
+    status: "live",
   });
   await page.evaluate(() => db.close());
 });
@@ -146,7 +176,12 @@ test("I6: in a page the secret of an access key stands for the signature that th
     const outcomes = [];
     for (const options of [{}, { key: "wrong" }, { key: accessKeySecret }]) {
       const client = new S.TableClient("https://demo.table.core.windows.net", "stations", { httpClient: A.azureHttpClient(db, options) });
-      outcomes.push(await client.createTable().then(() => "done", ({ statusCode, details }) => `${statusCode} ${details.odataError.code}`));
+      outcomes.push(
+        await client.createTable().then(
+          () => "done",
+          ({ statusCode, details }) => `${statusCode} ${details.odataError.code}`,
+        ),
+      );
     }
     return outcomes;
   });
@@ -173,8 +208,16 @@ test("I6: in a page a shared access signature gives the client for Azure tables 
     // What the client has for those with the key needs Node.
     const credential = new AzureNamedKeyCredential("demo", btoa(accessKeySecret));
     const nodeOnly = [
-      await refusal(() => generateAccountSas(credential)), await refusal(() => generateTableSas("stations", credential)), await refusal(() => new TableClient(URL, "stations", credential, { httpClient })),
-      await refusal(() => TableClient.fromConnectionString(`DefaultEndpointsProtocol=https;AccountName=demo;AccountKey=${btoa(accessKeySecret)};EndpointSuffix=core.windows.net`, "stations", { httpClient })),
+      await refusal(() => generateAccountSas(credential)),
+      await refusal(() => generateTableSas("stations", credential)),
+      await refusal(() => new TableClient(URL, "stations", credential, { httpClient })),
+      await refusal(() =>
+        TableClient.fromConnectionString(
+          `DefaultEndpointsProtocol=https;AccountName=demo;AccountKey=${btoa(accessKeySecret)};EndpointSuffix=core.windows.net`,
+          "stations",
+          { httpClient },
+        ),
+      ),
     ];
     // So an application gets its signatures from elsewhere, or signs by WebCrypto as here.
     const encoder = new TextEncoder();
@@ -186,10 +229,14 @@ test("I6: in a page a shared access signature gives the client for Azure tables 
     const se = "9999-01-01T00:00:00Z";
     const sv = "2019-02-02";
     const ofAccount = (sp) => sign({ sv, ss: "t", srt: "sco", sp, se }, ["demo", sp, "t", "sco", "", se, "", "", sv, ""]);
-    const ofTable = (sp, tn, spk = "", epk = "") => sign({ sv, tn, sp, se, ...(spk === "" ? {} : { spk, epk }) }, [sp, "", se, `/table/demo/${tn}`, "", "", "", sv, spk, "", epk, ""]);
+    const ofTable = (sp, tn, spk = "", epk = "") =>
+      sign({ sv, tn, sp, se, ...(spk === "" ? {} : { spk, epk }) }, [sp, "", se, `/table/demo/${tn}`, "", "", "", sv, spk, "", epk, ""]);
     const all = new TableClient(URL, "stations", new AzureSASCredential(await ofAccount("rwdlau")), { httpClient });
     await all.createTable();
-    await all.submitTransaction([["create", { partitionKey: "p", rowKey: "1", n: 1 }], ["create", { partitionKey: "p", rowKey: "2", n: 2 }]]);
+    await all.submitTransaction([
+      ["create", { partitionKey: "p", rowKey: "1", n: 1 }],
+      ["create", { partitionKey: "p", rowKey: "2", n: 2 }],
+    ]);
     await all.upsertEntity({ partitionKey: "q", rowKey: "1", n: 3 });
     const rows = async (client) => {
       const found = [];
@@ -204,21 +251,38 @@ test("I6: in a page a shared access signature gives the client for Azure tables 
     for await (const table of TableServiceClient.fromConnectionString(text, { httpClient }).listTables()) tables.push(table.name);
     return {
       nodeOnly,
-      read: [await rows(all), await rows(reader), await rows(TableClient.fromConnectionString(text, "stations", { httpClient })), await rows(new TableClient(`${URL}?${await ofTable("r", "stations")}`, "stations", { httpClient })), tables.join(" ")],
+      read: [
+        await rows(all),
+        await rows(reader),
+        await rows(TableClient.fromConnectionString(text, "stations", { httpClient })),
+        await rows(new TableClient(`${URL}?${await ofTable("r", "stations")}`, "stations", { httpClient })),
+        tables.join(" "),
+      ],
       refused: [
-        await refusal(() => reader.getEntity("q", "1")), await refusal(() => reader.upsertEntity({ partitionKey: "p", rowKey: "3" })), await refusal(() => reader.deleteTable()),
-        await refusal(() => forger.getEntity("p", "1")), await refusal(() => new TableClient(URL, "stations", { httpClient }).getEntity("p", "1")),
+        await refusal(() => reader.getEntity("q", "1")),
+        await refusal(() => reader.upsertEntity({ partitionKey: "p", rowKey: "3" })),
+        await refusal(() => reader.deleteTable()),
+        await refusal(() => forger.getEntity("p", "1")),
+        await refusal(() => new TableClient(URL, "stations", { httpClient }).getEntity("p", "1")),
       ],
       left: await rows(all),
     };
   });
   assert.deepEqual(seen, {
     nodeOnly: [
-      "computeHMACSHA256 is not supported in the browser", "computeHMACSHA256 is not supported in the browser", "Shared Access Key authentication is not supported in the browser",
+      "computeHMACSHA256 is not supported in the browser",
+      "computeHMACSHA256 is not supported in the browser",
+      "Shared Access Key authentication is not supported in the browser",
       "Account connection string is only supported in Node.js environment",
     ],
     read: ["p1 p2 q1", "p1 p2", "p1 p2 q1", "p1 p2 q1", "stations"],
-    refused: ["403 AuthorizationFailure", "403 AuthorizationPermissionMismatch", "403 AuthorizationResourceTypeMismatch", "403 AuthenticationFailed", "403 AuthenticationFailed"],
+    refused: [
+      "403 AuthorizationFailure",
+      "403 AuthorizationPermissionMismatch",
+      "403 AuthorizationResourceTypeMismatch",
+      "403 AuthenticationFailed",
+      "403 AuthenticationFailed",
+    ],
     left: "p1 p2 q1",
   });
   await page.evaluate(() => db.close());
@@ -249,7 +313,9 @@ for (const worker of turns([true, false])) {
     });
     assert.equal(loads(), 1);
     const bytes = server.files.get(MODULE).length;
-    t.note(`the module of Azure's service (${(bytes / 1024).toFixed(0)} KB) costs the first request ${(first - second).toFixed(1)} ms: it takes ${first.toFixed(1)} ms, the second one ${second.toFixed(1)} ms`);
+    t.note(
+      `the module of Azure's service (${(bytes / 1024).toFixed(0)} KB) costs the first request ${(first - second).toFixed(1)} ms: it takes ${first.toFixed(1)} ms, the second one ${second.toFixed(1)} ms`,
+    );
     await page.evaluate(() => db.close());
   });
 
@@ -288,21 +354,30 @@ const writeAll = async ([partitionKey, round]) => {
   await table.createEntity({ ...key, n: 1, gone: true });
   await table.updateEntity({ ...key, n: 2 });
   await table.updateEntity({ ...key, n: 3 }, "Replace");
-  await table.submitTransaction([["upsert", { ...key, n: 4 }], ["create", { partitionKey, rowKey: `${round}b`, big: 2n ** 40n }]]);
+  await table.submitTransaction([
+    ["upsert", { ...key, n: 4 }],
+    ["create", { partitionKey, rowKey: `${round}b`, big: 2n ** 40n }],
+  ]);
   await table.deleteEntity(partitionKey, key.rowKey);
 };
 
 /** What a reader sees of {@link writeAll}: kind, keys, the properties `n` and `big`, the old value of `n`. */
 const written = (partition, round) => [
-  `PUT ${partition}/${round} 1 undefined was undefined`, `UPDATE ${partition}/${round} 2 undefined was 1`, `PUT ${partition}/${round} 3 undefined was 2`,
-  `UPDATE ${partition}/${round} 4 undefined was 3`, `PUT ${partition}/${round}b undefined 1099511627776 was undefined`, `DELETE ${partition}/${round} undefined undefined was 4`,
+  `PUT ${partition}/${round} 1 undefined was undefined`,
+  `UPDATE ${partition}/${round} 2 undefined was 1`,
+  `PUT ${partition}/${round} 3 undefined was 2`,
+  `UPDATE ${partition}/${round} 4 undefined was 3`,
+  `PUT ${partition}/${round}b undefined 1099511627776 was undefined`,
+  `DELETE ${partition}/${round} undefined undefined was 4`,
 ];
 
 /** Begins to read all changes behind the stored token. `seen` has them, and `place` is the token of the last one. */
 const readOn = () => {
   globalThis.seen = [];
   globalThis.reading = (async () => {
-    for await (const { type, entity, original, token } of A.azure(db, "demo").table("birds").changes({ from: localStorage.place ?? "oldest" })) {
+    for await (const { type, entity, original, token } of A.azure(db, "demo")
+      .table("birds")
+      .changes({ from: localStorage.place ?? "oldest" })) {
       seen.push(`${type} ${entity.partitionKey}/${entity.rowKey} ${entity.n} ${entity.big} was ${original.n}`);
       localStorage.place = token;
     }
@@ -319,7 +394,12 @@ for (const [way, prepare] of turns(WAYS)) {
     assert.equal(role, "follower");
     // WebDriver fails for a value that contains itself, as a table does.
     await one.evaluate(async () => void (await A.azure(db, "demo").createTable("birds")));
-    await two.evaluate(async () => void (await A.azure(db, "demo").table("birds").enableStream({ expirationHours: 1, originColumns: ["n"] })));
+    await two.evaluate(
+      async () =>
+        void (await A.azure(db, "demo")
+          .table("birds")
+          .enableStream({ expirationHours: 1, originColumns: ["n"] })),
+    );
     await two.evaluate(readOn);
     /** The changes that the reader has after `count` of them, by partition. A moment later there are no more. */
     const seen = async (count) => {

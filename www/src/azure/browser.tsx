@@ -45,11 +45,14 @@ export function EntityBrowser({ place: where }: { readonly place: Place }) {
     setKnown((before) => (names.every((name) => before.includes(name)) ? before : [...new Set([...before, ...names])]));
     setExamples((before) => (before.length > 0 ? before : exampleFilters(entities)));
   };
-  const [turns] = useState(() => new EntityTurns((got, error) => {
-    setPage(got);
-    setFailure(error);
-    if (got !== undefined) learn(got.entities);
-  }));
+  const [turns] = useState(
+    () =>
+      new EntityTurns((got, error) => {
+        setPage(got);
+        setFailure(error);
+        if (got !== undefined) learn(got.entities);
+      }),
+  );
   const read: ReadPage = (from) => readPage(where, { filter, select, pageSize: Number(size) }, from);
   const again = () => turns.again(read, page?.starts ?? FIRST);
   const latest = useRef(again);
@@ -68,22 +71,45 @@ export function EntityBrowser({ place: where }: { readonly place: Place }) {
   const before = page?.starts.slice(0, -1) ?? [];
   return (
     <section class="browser" aria-label={`Entities of ${where.table}`}>
-      <QueryBar filter={filter} select={select} known={known} examples={examples} error={ofFilter ? failure : undefined}
-        onQuery={(wanted) => { if (wanted === filter) again(); else navigate({ ...route.value, filter: wanted }); }}
-        onSelect={(wanted) => navigate({ ...route.value, select: wanted })}>
-        <button type="button" class="button square" aria-label="Read again" title="Read again" onClick={again}><Icon name="refresh" /></button>
-        <button type="button" class="button primary" onClick={() => setInserting(true)}><Icon name="add" /> Insert entity</button>
+      <QueryBar
+        filter={filter}
+        select={select}
+        known={known}
+        examples={examples}
+        error={ofFilter ? failure : undefined}
+        onQuery={(wanted) => {
+          if (wanted === filter) again();
+          else navigate({ ...route.value, filter: wanted });
+        }}
+        onSelect={(wanted) => navigate({ ...route.value, select: wanted })}
+      >
+        <button type="button" class="button square" aria-label="Read again" title="Read again" onClick={again}>
+          <Icon name="refresh" />
+        </button>
+        <button type="button" class="button primary" onClick={() => setInserting(true)}>
+          <Icon name="add" /> Insert entity
+        </button>
       </QueryBar>
       {!ofFilter && <ErrorNote error={failure} />}
       {page !== undefined && page.entities.length > 0 && <EntityGrid table={where.table} entities={page.entities} onOpen={setOpened} />}
       {page !== undefined && page.entities.length === 0 && (
-        <p class="empty in-grid">{page.next !== undefined ? "Nothing found so far. The search goes on with the next page." : filter !== undefined ? "No entity matches this filter." : "There are no entities here."}</p>
+        <p class="empty in-grid">
+          {page.next !== undefined
+            ? "Nothing found so far. The search goes on with the next page."
+            : filter !== undefined
+              ? "No entity matches this filter."
+              : "There are no entities here."}
+        </p>
       )}
       {page !== undefined && (
         <footer class="pager">
-          <span role="status" class="pager-place">{place(page)}</span>
+          <span role="status" class="pager-place">
+            {place(page)}
+          </span>
           <div class="row push">
-            <label class="row tight">Entities a page <Select value={size} options={PAGE_SIZES} onChange={setSize} /></label>
+            <label class="row tight">
+              Entities a page <Select value={size} options={PAGE_SIZES} onChange={setSize} />
+            </label>
             <div class="button-group" role="group" aria-label="Pages">
               <PageButton icon="first" label="First page" disabled={before.length === 0} onClick={() => turns.to(read, FIRST)} />
               <PageButton icon="previous" label="Previous page" disabled={before.length === 0} onClick={() => turns.to(read, before)} />
@@ -93,7 +119,17 @@ export function EntityBrowser({ place: where }: { readonly place: Place }) {
         </footer>
       )}
       {opened !== undefined && <EntityPanel place={where} entityKey={opened} onClose={() => setOpened(undefined)} onChanged={again} />}
-      {inserting && <InsertPanel place={where} onClose={() => setInserting(false)} onDone={(key) => { setInserting(false); again(); setOpened(key); }} />}
+      {inserting && (
+        <InsertPanel
+          place={where}
+          onClose={() => setInserting(false)}
+          onDone={(key) => {
+            setInserting(false);
+            again();
+            setOpened(key);
+          }}
+        />
+      )}
     </section>
   );
 }

@@ -53,10 +53,17 @@ function failure({ status, bodyAsText, headers }: Pick<HttpResponse<never>, "sta
 
 /** Asks for something that is read. */
 async function get({ db, account }: Omit<Place, "table">, path: string, query: Readonly<Record<string, string | undefined>> = {}) {
-  const parts = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
+  const parts = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
   const response = await azureHttpClient(db, { auth: "off" }).sendRequest({
-    method: "GET", url: `https://${account}.table.core.windows.net/${path}${parts.length === 0 ? "" : `?${parts.join("&")}`}`,
-    headers: [["Accept", "application/json;odata=minimalmetadata"], ["x-ms-version", "2019-02-02"], ["DataServiceVersion", "3.0"]],
+    method: "GET",
+    url: `https://${account}.table.core.windows.net/${path}${parts.length === 0 ? "" : `?${parts.join("&")}`}`,
+    headers: [
+      ["Accept", "application/json;odata=minimalmetadata"],
+      ["x-ms-version", "2019-02-02"],
+      ["DataServiceVersion", "3.0"],
+    ],
   });
   if (response.status >= 300) throw failure(response);
   return response;
@@ -96,8 +103,11 @@ export function readPage(place: Place, { filter, select, pageSize }: Query, from
   const subject = [place.table, filter, `top ${pageSize}`].filter(Boolean).join(", ");
   return logged("QueryEntities", subject, async () => {
     const { bodyAsText, headers } = await get(place, `${encodeURIComponent(place.table)}()`, {
-      $top: String(pageSize), $filter: filter, $select: select === undefined ? undefined : [...new Set(["PartitionKey", "RowKey", ...select])].join(","),
-      NextPartitionKey: from?.[0], NextRowKey: from?.[1],
+      $top: String(pageSize),
+      $filter: filter,
+      $select: select === undefined ? undefined : [...new Set(["PartitionKey", "RowKey", ...select])].join(","),
+      NextPartitionKey: from?.[0],
+      NextRowKey: from?.[1],
     });
     const { value } = parseExactly(bodyAsText) as { readonly value: readonly Record<string, unknown>[] };
     const next = headers.get("x-ms-continuation-NextPartitionKey");
@@ -113,8 +123,11 @@ export function readEntity(place: Place, key: Key): Promise<Entity> {
   });
 }
 
-const given = ({ partitionKey, rowKey }: Key, properties: readonly Property[]) =>
-  ({ ...Object.fromEntries(properties.map(({ name, type, text }) => [name, { type, value: text }])), partitionKey, rowKey });
+const given = ({ partitionKey, rowKey }: Key, properties: readonly Property[]) => ({
+  ...Object.fromEntries(properties.map(({ name, type, text }) => [name, { type, value: text }])),
+  partitionKey,
+  rowKey,
+});
 
 const tableOf = ({ db, account, table }: Place) => azure(db, account).table(table);
 
@@ -152,7 +165,8 @@ function another({ name, type, text }: Property): Property | undefined {
 export async function changeElsewhere(place: Place, key: Key): Promise<Property> {
   const { properties } = await readEntity(place, key);
   const changes = properties.map(another).filter((one) => one !== undefined);
-  const change = changes.find(({ type }) => type !== "Boolean") ?? changes[0] ?? { name: "ChangedElsewhere", type: "DateTime", text: new Date().toISOString() } as const;
+  const change =
+    changes.find(({ type }) => type !== "Boolean") ?? changes[0] ?? ({ name: "ChangedElsewhere", type: "DateTime", text: new Date().toISOString() } as const);
   await update(place, key, "Merge", [change], "*");
   return change;
 }

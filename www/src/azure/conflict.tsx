@@ -26,16 +26,36 @@ export function ConflictView({ conflict: { error, wish, now }, read }: { readonl
   return (
     <div class="stack">
       <Banner tone="warning" title="Somebody else has changed this entity">
-        <p><code>{code}</code> ({status}) {message}</p>
+        <p>
+          <code>{code}</code> ({status}) {message}
+        </p>
         <p>Nothing was stored: the entity has another ETag than the one that was read.</p>
       </Banner>
       <dl class="etags">
-        <dt>ETag that was read</dt><dd><code>{read.etag}</code></dd>
-        <dt>ETag now</dt><dd><code>{now.etag}</code></dd>
+        <dt>ETag that was read</dt>
+        <dd>
+          <code>{read.etag}</code>
+        </dd>
+        <dt>ETag now</dt>
+        <dd>
+          <code>{now.etag}</code>
+        </dd>
       </dl>
-      <ConflictTable part="Property" wish={WANTS[wish.mode]} differences={all} differs={differs}
-        cell={(value) => <><PropertyText value={value} most={400} /> <span class="type">{value.type}</span></>} />
-      <p class="hint">Reload shows what is stored, and gives up what was typed here. {wish.mode === "Delete" ? "Delete" : "Overwrite"} sends the request again with the ETag <code>*</code>, which fits whatever is stored.</p>
+      <ConflictTable
+        part="Property"
+        wish={WANTS[wish.mode]}
+        differences={all}
+        differs={differs}
+        cell={(value) => (
+          <>
+            <PropertyText value={value} most={400} /> <span class="type">{value.type}</span>
+          </>
+        )}
+      />
+      <p class="hint">
+        Reload shows what is stored, and gives up what was typed here. {wish.mode === "Delete" ? "Delete" : "Overwrite"} sends the request again with the ETag{" "}
+        <code>*</code>, which fits whatever is stored.
+      </p>
     </div>
   );
 }

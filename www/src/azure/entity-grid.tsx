@@ -30,37 +30,76 @@ export function EntityGrid({ table, entities, onOpen }: EntityGridProps) {
   const columns = names.map((name) => ({ name, types: [...(types.get(name) ?? [])] })).map((one) => ({ ...one, numeric: one.types.every(isNumber) }));
   const { body, focused } = useRowFocus(entities);
   const timed = entities.some(({ timestamp }) => timestamp !== undefined);
-  return <>
-    {pager}
-    <div class="grid-scroll" tabIndex={-1}>
-      <table class="grid" onKeyDown={moveFocus}>
-        <caption class="visually-hidden">Entities of {table}. Arrow keys move between them, Enter opens one.</caption>
-        <thead>
-          <tr>
-            {["PartitionKey", "RowKey"].map((name) => <th key={name} scope="col" class="key">{name}<span class="type">String</span></th>)}
-            {columns.map(({ name, types, numeric }) => <th key={name} scope="col" class={numeric ? "right" : ""}>{name}<span class="type">{types.join(" · ")}</span></th>)}
-            {timed && <th scope="col">Timestamp<span class="type">DateTime</span></th>}
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {entities.map((entity, place) => {
-            const { partitionKey, rowKey, timestamp, properties } = entity;
-            const byName = new Map(properties.map((property) => [property.name, property]));
-            return (
-              <tr key={JSON.stringify([partitionKey, rowKey])} onFocusIn={() => focused(place)} onClick={(event) => {
-                // To its button the focus comes back.
-                event.currentTarget.querySelector("button")?.focus();
-                onOpen(entity);
-              }}>
-                <td class="key"><button type="button" class="open-row" title="Open this entity" aria-label={`Open ${partitionKey} / ${rowKey}`} onClick={(event) => { event.stopPropagation(); onOpen(entity); }}><Key text={partitionKey} /></button></td>
-                <td class="key"><Key text={rowKey} /></td>
-                {columns.map(({ name, numeric }) => <td key={name} class={numeric ? "right" : ""}><PropertyText value={byName.get(name)} /></td>)}
-                {timed && <td class="faint">{timestamp}</td>}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  </>;
+  return (
+    <>
+      {pager}
+      <div class="grid-scroll" tabIndex={-1}>
+        <table class="grid" onKeyDown={moveFocus}>
+          <caption class="visually-hidden">Entities of {table}. Arrow keys move between them, Enter opens one.</caption>
+          <thead>
+            <tr>
+              {["PartitionKey", "RowKey"].map((name) => (
+                <th key={name} scope="col" class="key">
+                  {name}
+                  <span class="type">String</span>
+                </th>
+              ))}
+              {columns.map(({ name, types, numeric }) => (
+                <th key={name} scope="col" class={numeric ? "right" : ""}>
+                  {name}
+                  <span class="type">{types.join(" · ")}</span>
+                </th>
+              ))}
+              {timed && (
+                <th scope="col">
+                  Timestamp<span class="type">DateTime</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody ref={body}>
+            {entities.map((entity, place) => {
+              const { partitionKey, rowKey, timestamp, properties } = entity;
+              const byName = new Map(properties.map((property) => [property.name, property]));
+              return (
+                <tr
+                  key={JSON.stringify([partitionKey, rowKey])}
+                  onFocusIn={() => focused(place)}
+                  onClick={(event) => {
+                    // To its button the focus comes back.
+                    event.currentTarget.querySelector("button")?.focus();
+                    onOpen(entity);
+                  }}
+                >
+                  <td class="key">
+                    <button
+                      type="button"
+                      class="open-row"
+                      title="Open this entity"
+                      aria-label={`Open ${partitionKey} / ${rowKey}`}
+                      onClick={(event) => {
+                        event.stopPropagation();
+                        onOpen(entity);
+                      }}
+                    >
+                      <Key text={partitionKey} />
+                    </button>
+                  </td>
+                  <td class="key">
+                    <Key text={rowKey} />
+                  </td>
+                  {columns.map(({ name, numeric }) => (
+                    <td key={name} class={numeric ? "right" : ""}>
+                      <PropertyText value={byName.get(name)} />
+                    </td>
+                  ))}
+                  {timed && <td class="faint">{timestamp}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
 }

@@ -32,8 +32,10 @@ function consequence(mode: Mode, entity: Entity, drafts: readonly Draft[]): stri
   const sent = sentBy(mode, entity.properties, edited).map(({ name }) => name);
   const left = leftOut(entity.properties, edited);
   if (mode === "Replace") return `Sends all properties.${left.length > 0 ? ` Removes ${list(left)}.` : ""}`;
-  return `${sent.length === 0 ? "Nothing was changed: only the Timestamp and the ETag get new values." : `Sends ${list(sent)}; the other properties stay.`}`
-    + (left.length > 0 ? ` A merge does not remove ${list(left)}.` : "");
+  return (
+    `${sent.length === 0 ? "Nothing was changed: only the Timestamp and the ETag get new values." : `Sends ${list(sent)}; the other properties stay.`}` +
+    (left.length > 0 ? ` A merge does not remove ${list(left)}.` : "")
+  );
 }
 
 /** The panel. */
@@ -57,24 +59,25 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
   const read = async () => show(await readEntity(place, entityKey));
   useEffect(() => action.run(read), []);
 
-  const send = (wish: Wish, etag: string) => action.run(async () => {
-    setTold("");
-    try {
-      if (wish.mode === "Delete") await remove(place, entityKey, etag);
-      else await update(place, entityKey, wish.mode, wish.sent, etag);
-    } catch (error) {
-      if (asError(error).code !== "UpdateConditionNotSatisfied") throw error;
-      setConflict({ error, wish, now: await readEntity(place, entityKey) });
-      return;
-    }
-    onChanged();
-    if (wish.mode === "Delete") {
-      onClose();
-      return;
-    }
-    await read();
-    setTold("Stored. The entity has a new ETag.");
-  });
+  const send = (wish: Wish, etag: string) =>
+    action.run(async () => {
+      setTold("");
+      try {
+        if (wish.mode === "Delete") await remove(place, entityKey, etag);
+        else await update(place, entityKey, wish.mode, wish.sent, etag);
+      } catch (error) {
+        if (asError(error).code !== "UpdateConditionNotSatisfied") throw error;
+        setConflict({ error, wish, now: await readEntity(place, entityKey) });
+        return;
+      }
+      onChanged();
+      if (wish.mode === "Delete") {
+        onClose();
+        return;
+      }
+      await read();
+      setTold("Stored. The entity has a new ETag.");
+    });
   const save = () => {
     if (entity === undefined) return;
     const edited = propertiesOf(drafts);
@@ -83,54 +86,121 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
     if (wrong !== undefined) action.fail(new Error(wrong));
     else send({ mode, sent }, entity.etag);
   };
-  const elsewhere = () => action.run(async () => {
-    const { name, text } = await changeElsewhere(place, entityKey);
-    onChanged();
-    setTold(`Another client has set ${name} to ${text}. This panel still has what it read before: save, and see.`);
-  });
-  const reload = () => action.run(async () => {
-    await read();
-    setTold("This is what is stored now.");
-  });
+  const elsewhere = () =>
+    action.run(async () => {
+      const { name, text } = await changeElsewhere(place, entityKey);
+      onChanged();
+      setTold(`Another client has set ${name} to ${text}. This panel still has what it read before: save, and see.`);
+    });
+  const reload = () =>
+    action.run(async () => {
+      await read();
+      setTold("This is what is stored now.");
+    });
 
   const title = `Entity ${keyText(entityKey)}`;
   if (conflict !== undefined && entity !== undefined) {
     return (
-      <Dialog title={title} size="side" step="conflict" onClose={onClose} footer={<>
-        <button type="button" class="button" onClick={() => setConflict(undefined)}>Go on editing</button>
-        <span class="push" />
-        <button type="button" class="button danger" aria-disabled={action.busy} onClick={() => send(conflict.wish, "*")}>{conflict.wish.mode === "Delete" ? "Delete with *" : "Overwrite with *"}</button>
-        <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={reload}>Reload</button>
-      </>}>
+      <Dialog
+        title={title}
+        size="side"
+        step="conflict"
+        onClose={onClose}
+        footer={
+          <>
+            <button type="button" class="button" onClick={() => setConflict(undefined)}>
+              Go on editing
+            </button>
+            <span class="push" />
+            <button type="button" class="button danger" aria-disabled={action.busy} onClick={() => send(conflict.wish, "*")}>
+              {conflict.wish.mode === "Delete" ? "Delete with *" : "Overwrite with *"}
+            </button>
+            <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={reload}>
+              Reload
+            </button>
+          </>
+        }
+      >
         <ConflictView conflict={conflict} read={entity} />
         <ErrorNote error={action.error} />
       </Dialog>
     );
   }
   return (
-    <Dialog title={title} size="side" step={entity === undefined ? "reading" : "read"} onClose={onClose} onSubmit={entity === undefined ? undefined : save} footer={<>
-      {entity !== undefined && <AskFirst icon="remove" label="Delete" yes="Delete it" busy={action.busy} onYes={() => send({ mode: "Delete" }, entity.etag)} />}
-      {entity !== undefined && <button type="button" class="button" aria-disabled={action.busy} title="Another client changes this entity, and this panel does not know" onClick={elsewhere}><Icon name="edit" /> Change it elsewhere</button>}
-      <span class="push" />
-      <button type="button" class="button" onClick={onClose}>Close</button>
-      {entity !== undefined && <button type="submit" class="button primary" aria-disabled={action.busy}>Save</button>}
-    </>}>
+    <Dialog
+      title={title}
+      size="side"
+      step={entity === undefined ? "reading" : "read"}
+      onClose={onClose}
+      onSubmit={entity === undefined ? undefined : save}
+      footer={
+        <>
+          {entity !== undefined && (
+            <AskFirst icon="remove" label="Delete" yes="Delete it" busy={action.busy} onYes={() => send({ mode: "Delete" }, entity.etag)} />
+          )}
+          {entity !== undefined && (
+            <button
+              type="button"
+              class="button"
+              aria-disabled={action.busy}
+              title="Another client changes this entity, and this panel does not know"
+              onClick={elsewhere}
+            >
+              <Icon name="edit" /> Change it elsewhere
+            </button>
+          )}
+          <span class="push" />
+          <button type="button" class="button" onClick={onClose}>
+            Close
+          </button>
+          {entity !== undefined && (
+            <button type="submit" class="button primary" aria-disabled={action.busy}>
+              Save
+            </button>
+          )}
+        </>
+      }
+    >
       <div class="stack">
         {entity === undefined && action.error === undefined && <p class="empty">Reading …</p>}
-        {entity !== undefined && <>
-          <dl class="etags">
-            <dt><span class="tag key">PartitionKey</span></dt><dd>{entity.partitionKey === "" ? <span class="none">empty</span> : entity.partitionKey}</dd>
-            <dt><span class="tag key">RowKey</span></dt><dd>{entity.rowKey === "" ? <span class="none">empty</span> : entity.rowKey}</dd>
-            <dt>Timestamp</dt><dd>{entity.timestamp}</dd>
-            <dt>ETag</dt><dd><code>{entity.etag}</code></dd>
-          </dl>
-          <PropertyEditor value={drafts} onChange={setDrafts} focused />
-          <Field label="Save by" hint={consequence(mode, entity, drafts)}>
-            {({ id }) => <Select id={id} value={mode} onChange={setMode} options={[["Merge", "Merge: keep what is not sent"], ["Replace", "Replace: the entity is what is sent"]]} />}
-          </Field>
-        </>}
+        {entity !== undefined && (
+          <>
+            <dl class="etags">
+              <dt>
+                <span class="tag key">PartitionKey</span>
+              </dt>
+              <dd>{entity.partitionKey === "" ? <span class="none">empty</span> : entity.partitionKey}</dd>
+              <dt>
+                <span class="tag key">RowKey</span>
+              </dt>
+              <dd>{entity.rowKey === "" ? <span class="none">empty</span> : entity.rowKey}</dd>
+              <dt>Timestamp</dt>
+              <dd>{entity.timestamp}</dd>
+              <dt>ETag</dt>
+              <dd>
+                <code>{entity.etag}</code>
+              </dd>
+            </dl>
+            <PropertyEditor value={drafts} onChange={setDrafts} focused />
+            <Field label="Save by" hint={consequence(mode, entity, drafts)}>
+              {({ id }) => (
+                <Select
+                  id={id}
+                  value={mode}
+                  onChange={setMode}
+                  options={[
+                    ["Merge", "Merge: keep what is not sent"],
+                    ["Replace", "Replace: the entity is what is sent"],
+                  ]}
+                />
+              )}
+            </Field>
+          </>
+        )}
         <div ref={foot}>
-          <p role="status" class={told === "" ? "visually-hidden" : "told"}>{told}</p>
+          <p role="status" class={told === "" ? "visually-hidden" : "told"}>
+            {told}
+          </p>
           <ErrorNote error={action.error} />
         </div>
       </div>

@@ -23,23 +23,55 @@ export function InsertPanel({ place, onClose, onDone }: InsertPanelProps) {
   const [rowKey, setRowKey] = useState("");
   const [drafts, setDrafts] = useState<readonly Draft[]>(() => [draft()]);
   const action = useAction();
-  const submit = () => action.run(async () => {
-    const properties = propertiesOf(drafts);
-    const wrong = wrongNames(properties);
-    if (wrong !== undefined) throw new Error(wrong);
-    await insert(place, { partitionKey, rowKey }, properties);
-    onDone({ partitionKey, rowKey });
-  });
+  const submit = () =>
+    action.run(async () => {
+      const properties = propertiesOf(drafts);
+      const wrong = wrongNames(properties);
+      if (wrong !== undefined) throw new Error(wrong);
+      await insert(place, { partitionKey, rowKey }, properties);
+      onDone({ partitionKey, rowKey });
+    });
   return (
-    <Dialog title={`Insert an entity into ${place.table}`} size="side" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" aria-disabled={action.busy}>Insert entity</button>
-    </>}>
+    <Dialog
+      title={`Insert an entity into ${place.table}`}
+      size="side"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" aria-disabled={action.busy}>
+            Insert entity
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <fieldset class="columns">
           <legend>Key</legend>
-          <TextField label={<>PartitionKey <span class="type">String</span></>} name="partitionKey" value={partitionKey} onInput={setPartitionKey} focused />
-          <TextField label={<>RowKey <span class="type">String</span></>} name="rowKey" value={rowKey} onInput={setRowKey} />
+          <TextField
+            label={
+              <>
+                PartitionKey <span class="type">String</span>
+              </>
+            }
+            name="partitionKey"
+            value={partitionKey}
+            onInput={setPartitionKey}
+            focused
+          />
+          <TextField
+            label={
+              <>
+                RowKey <span class="type">String</span>
+              </>
+            }
+            name="rowKey"
+            value={rowKey}
+            onInput={setRowKey}
+          />
         </fieldset>
         <PropertyEditor value={drafts} onChange={setDrafts} />
         <ErrorNote error={action.error} />

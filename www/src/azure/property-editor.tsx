@@ -24,16 +24,54 @@ export function propertiesOf(drafts: readonly Draft[]): readonly Property[] {
 }
 
 const HINTS: Readonly<Record<EdmType, string>> = {
-  String: "text", Int32: "0", Int64: "0", Double: "0.5, NaN, Infinity", Boolean: "", DateTime: "2026-11-25T08:00:00Z", Binary: "base64: AQL/", Guid: "00000000-0000-0000-0000-000000000000",
+  String: "text",
+  Int32: "0",
+  Int64: "0",
+  Double: "0.5, NaN, Infinity",
+  Boolean: "",
+  DateTime: "2026-11-25T08:00:00Z",
+  Binary: "base64: AQL/",
+  Guid: "00000000-0000-0000-0000-000000000000",
 };
 
-function ValueField({ value: { type, text }, label, focused, onInput }: { readonly value: Draft; readonly label: string; readonly focused: boolean; readonly onInput: (text: string) => void }) {
+function ValueField({
+  value: { type, text },
+  label,
+  focused,
+  onInput,
+}: {
+  readonly value: Draft;
+  readonly label: string;
+  readonly focused: boolean;
+  readonly onInput: (text: string) => void;
+}) {
   if (type === "Boolean") return <Select label={label} value={text} options={["true", "false"]} focused={focused} onChange={onInput} />;
   // A field of one line would lose the others.
-  if (type === "String" && /[\r\n]/.test(text)) return <textarea aria-label={label} autofocus={focused} name="value" rows={3} value={text} spellcheck={false} onInput={(event) => onInput(event.currentTarget.value)} />;
+  if (type === "String" && /[\r\n]/.test(text))
+    return (
+      <textarea
+        aria-label={label}
+        autofocus={focused}
+        name="value"
+        rows={3}
+        value={text}
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    );
   return (
-    <input type="text" name="value" aria-label={label} autofocus={focused} value={text} placeholder={HINTS[type]} autocomplete="off" spellcheck={false}
-      inputMode={type === "Int32" || type === "Int64" || type === "Double" ? "decimal" : undefined} onInput={(event) => onInput(event.currentTarget.value)} />
+    <input
+      type="text"
+      name="value"
+      aria-label={label}
+      autofocus={focused}
+      value={text}
+      placeholder={HINTS[type]}
+      autocomplete="off"
+      spellcheck={false}
+      inputMode={type === "Int32" || type === "Int64" || type === "Double" ? "decimal" : undefined}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
   );
 }
 
@@ -59,18 +97,58 @@ export function PropertyEditor({ value, onChange, focused = false }: PropertyEdi
       {value.length > 0 && (
         <div class="grid-scroll">
           <table class="grid editor properties" role="table">
-            <thead role="rowgroup"><tr role="row">{["Name", "Type", "Value"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col"><span class="visually-hidden">Leave out</span></th></tr></thead>
+            <thead role="rowgroup">
+              <tr role="row">
+                {["Name", "Type", "Value"].map((title) => (
+                  <th key={title} role="columnheader" scope="col">
+                    {title}
+                  </th>
+                ))}
+                <th role="columnheader" scope="col">
+                  <span class="visually-hidden">Leave out</span>
+                </th>
+              </tr>
+            </thead>
             <tbody role="rowgroup">
               {value.map((one, at) => {
                 const about = one.name === "" ? "this property" : one.name;
                 return (
                   <tr key={one.id} role="row">
-                    {one.fresh
-                      ? <td role="cell"><input type="text" name="property" aria-label="Property" value={one.name} placeholder="name" autocomplete="off" spellcheck={false} onInput={(event) => set(one.id, { ...one, name: event.currentTarget.value })} /></td>
-                      : <th role="rowheader" scope="row" class="property-name">{one.name}</th>}
-                    <td role="cell"><Select label={`Type of ${about}`} value={one.type} options={EDM_TYPES} onChange={(type) => set(one.id, retyped(one, type))} /></td>
-                    <td role="cell" class="whole"><ValueField value={one} label={`Value of ${about}`} focused={focused && at === 0} onInput={(text) => set(one.id, { ...one, text })} /></td>
-                    <td role="cell"><button type="button" class="button quiet square" aria-label={`Leave out ${about}`} title="Leave out" onClick={() => onChange(value.filter(({ id }) => id !== one.id))}><Icon name="close" /></button></td>
+                    {one.fresh ? (
+                      <td role="cell">
+                        <input
+                          type="text"
+                          name="property"
+                          aria-label="Property"
+                          value={one.name}
+                          placeholder="name"
+                          autocomplete="off"
+                          spellcheck={false}
+                          onInput={(event) => set(one.id, { ...one, name: event.currentTarget.value })}
+                        />
+                      </td>
+                    ) : (
+                      <th role="rowheader" scope="row" class="property-name">
+                        {one.name}
+                      </th>
+                    )}
+                    <td role="cell">
+                      <Select label={`Type of ${about}`} value={one.type} options={EDM_TYPES} onChange={(type) => set(one.id, retyped(one, type))} />
+                    </td>
+                    <td role="cell" class="whole">
+                      <ValueField value={one} label={`Value of ${about}`} focused={focused && at === 0} onInput={(text) => set(one.id, { ...one, text })} />
+                    </td>
+                    <td role="cell">
+                      <button
+                        type="button"
+                        class="button quiet square"
+                        aria-label={`Leave out ${about}`}
+                        title="Leave out"
+                        onClick={() => onChange(value.filter(({ id }) => id !== one.id))}
+                      >
+                        <Icon name="close" />
+                      </button>
+                    </td>
                   </tr>
                 );
               })}
@@ -79,7 +157,11 @@ export function PropertyEditor({ value, onChange, focused = false }: PropertyEdi
         </div>
       )}
       {value.length === 0 && <p class="empty">No properties but the keys.</p>}
-      <div class="row"><button type="button" class="button small" onClick={() => onChange([...value, draft()])}><Icon name="add" /> Property</button></div>
+      <div class="row">
+        <button type="button" class="button small" onClick={() => onChange([...value, draft()])}>
+          <Icon name="add" /> Property
+        </button>
+      </div>
     </fieldset>
   );
 }

@@ -8,18 +8,36 @@ import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 
 /** The choice of the columns: of each property that has been seen. */
-function ColumnChoice({ names, select, onSelect }: { readonly names: readonly string[]; readonly select: readonly string[] | undefined; readonly onSelect: (select: readonly string[] | undefined) => void }) {
+function ColumnChoice({
+  names,
+  select,
+  onSelect,
+}: {
+  readonly names: readonly string[];
+  readonly select: readonly string[] | undefined;
+  readonly onSelect: (select: readonly string[] | undefined) => void;
+}) {
   const set = (name: string, checked: boolean) => {
     const chosen = names.filter((one) => (one === name ? checked : select === undefined || select.includes(one)));
     onSelect(chosen.length === names.length ? undefined : chosen);
   };
   return (
     <div class="query-line query-columns" role="group" aria-label="Columns">
-      <span class="hint"><code>$select</code> The keys are always read.</span>
-      {names.map((name) => <Check key={name} checked={select === undefined || select.includes(name)} onChange={(checked) => set(name, checked)}>{name}</Check>)}
+      <span class="hint">
+        <code>$select</code> The keys are always read.
+      </span>
+      {names.map((name) => (
+        <Check key={name} checked={select === undefined || select.includes(name)} onChange={(checked) => set(name, checked)}>
+          {name}
+        </Check>
+      ))}
       <div class="row push">
-        <button type="button" class="button small" onClick={() => onSelect(undefined)}>All</button>
-        <button type="button" class="button small" onClick={() => onSelect([])}>Keys only</button>
+        <button type="button" class="button small" onClick={() => onSelect(undefined)}>
+          All
+        </button>
+        <button type="button" class="button small" onClick={() => onSelect([])}>
+          Keys only
+        </button>
       </div>
     </div>
   );
@@ -51,24 +69,65 @@ export function QueryBar({ filter, select, known, examples, error, onQuery, onSe
   const id = useId();
   const wrong = error !== undefined;
   return (
-    <form class="range-bar query-bar" onSubmit={(event) => { event.preventDefault(); onQuery(typed.trim() === "" ? undefined : typed); }}>
+    <form
+      class="range-bar query-bar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onQuery(typed.trim() === "" ? undefined : typed);
+      }}
+    >
       <div class="field query-filter">
-        <label for={id}>Filter <span class="faint">$filter</span></label>
-        <input id={id} type="text" name="filter" value={typed} placeholder="none: all entities" autocomplete="off" spellcheck={false}
-          aria-invalid={wrong ? true : undefined} aria-describedby={wrong ? `${id}-error` : undefined} onInput={(event) => setTyped(event.currentTarget.value)} />
+        <label for={id}>
+          Filter <span class="faint">$filter</span>
+        </label>
+        <input
+          id={id}
+          type="text"
+          name="filter"
+          value={typed}
+          placeholder="none: all entities"
+          autocomplete="off"
+          spellcheck={false}
+          aria-invalid={wrong ? true : undefined}
+          aria-describedby={wrong ? `${id}-error` : undefined}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
       </div>
       <div class="row range-actions">
-        <button type="submit" class="button">Run query</button>
-        {filter !== undefined && <button type="button" class="button quiet" onClick={() => onQuery(undefined)}>All entities</button>}
-        <button type="button" class="button columns-toggle" aria-expanded={choosing} onClick={() => setChoosing(!choosing)}>Columns: {select === undefined ? "all" : `${select.length} of ${names.length}`} <Icon name="down" /></button>
+        <button type="submit" class="button">
+          Run query
+        </button>
+        {filter !== undefined && (
+          <button type="button" class="button quiet" onClick={() => onQuery(undefined)}>
+            All entities
+          </button>
+        )}
+        <button type="button" class="button columns-toggle" aria-expanded={choosing} onClick={() => setChoosing(!choosing)}>
+          Columns: {select === undefined ? "all" : `${select.length} of ${names.length}`} <Icon name="down" />
+        </button>
       </div>
       <div class="row range-actions push">{children}</div>
-      {wrong && <div id={`${id}-error`} class="query-line"><ErrorNote error={error} /></div>}
+      {wrong && (
+        <div id={`${id}-error`} class="query-line">
+          <ErrorNote error={error} />
+        </div>
+      )}
       {choosing && <ColumnChoice names={names} select={select} onSelect={onSelect} />}
       {examples.length > 0 && (
         <div class="query-line query-examples" role="group" aria-label="Filters to try">
           <span class="hint">Try</span>
-          {examples.map((one, at) => <button key={one} type="button" class="button small" title={at === examples.length - 1 ? "A wrong one: the service refuses it" : undefined} aria-pressed={one === filter} onClick={() => onQuery(one)}><code>{one}</code></button>)}
+          {examples.map((one, at) => (
+            <button
+              key={one}
+              type="button"
+              class="button small"
+              title={at === examples.length - 1 ? "A wrong one: the service refuses it" : undefined}
+              aria-pressed={one === filter}
+              onClick={() => onQuery(one)}
+            >
+              <code>{one}</code>
+            </button>
+          ))}
         </div>
       )}
     </form>

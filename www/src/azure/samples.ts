@@ -20,7 +20,8 @@ export const SAMPLE_ENTITIES = REGIONS.length * STATIONS;
 function station(partitionKey: string, number: number, place: number) {
   const rowKey = String(number).padStart(3, "0");
   return {
-    partitionKey, rowKey,
+    partitionKey,
+    rowKey,
     Name: `Station ${partitionKey} ${number}`,
     Height: (number * 83 + place * 311) % 1900,
     Readings: BigInt(number) * 1_000_000_007n + BigInt(place),

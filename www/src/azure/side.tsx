@@ -34,17 +34,29 @@ interface NameDialogProps {
 function NameDialog({ title, label, name, hint, verb, onName, show, onClose }: NameDialogProps) {
   const [given, setGiven] = useState("");
   const action = useAction();
-  const submit = () => action.run(async () => {
-    await onName(given);
-    focusMain();
-    onClose();
-    show(given);
-  });
+  const submit = () =>
+    action.run(async () => {
+      await onName(given);
+      focusMain();
+      onClose();
+      show(given);
+    });
   return (
-    <Dialog title={title} onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" aria-disabled={action.busy}>{verb}</button>
-    </>}>
+    <Dialog
+      title={title}
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" aria-disabled={action.busy}>
+            {verb}
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <TextField label={label} name={name} value={given} onInput={setGiven} focused hint={hint} />
         <ErrorNote error={action.error} />
@@ -57,9 +69,14 @@ function NameDialog({ title, label, name, hint, verb, onName, show, onClose }: N
 function AccountDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <NameDialog
-      title="Another account" label="Account name" name="account" verb="Show account" onClose={onClose}
+      title="Another account"
+      label="Account name"
+      name="account"
+      verb="Show account"
+      onClose={onClose}
       hint="3 to 24 letters and digits. An account needs no making: it keeps its tables apart from those of the others."
-      onName={(given) => checkAccount(database(), given)} show={(given) => showEntities(given.toLowerCase())}
+      onName={(given) => checkAccount(database(), given)}
+      show={(given) => showEntities(given.toLowerCase())}
     />
   );
 }
@@ -72,9 +89,14 @@ export function CreateAzureTable({ account: name, onClose }: { readonly account:
   };
   return (
     <NameDialog
-      title="Create an Azure table" label="Table name" name="azureTable" verb="Create table" onClose={onClose}
+      title="Create an Azure table"
+      label="Table name"
+      name="azureTable"
+      verb="Create table"
+      onClose={onClose}
       hint="3 to 63 letters and digits, first a letter. Upper and lower case do not differ."
-      onName={create} show={(table) => showEntities(name, table)}
+      onName={create}
+      show={(table) => showEntities(name, table)}
     />
   );
 }
@@ -94,14 +116,25 @@ export function AzureSide() {
     <>
       <div class="row account-choice">
         <Select label="Account" value={name.toLowerCase()} options={offeredAccounts(name)} onChange={(other) => showEntities(other)} />
-        <button type="button" class="button square" aria-label="Another account" title="Another account" onClick={() => setDialog("account")}><Icon name="add" /></button>
+        <button type="button" class="button square" aria-label="Another account" title="Another account" onClick={() => setDialog("account")}>
+          <Icon name="add" />
+        </button>
       </div>
-      <button type="button" class="button" onClick={() => setDialog("create")}><Icon name="add" /> New Azure table</button>
+      <button type="button" class="button" onClick={() => setDialog("create")}>
+        <Icon name="add" /> New Azure table
+      </button>
       <ErrorNote error={accountError.value} />
       <ul class="table-list">
         {list?.map((table) => (
           <li key={table}>
-            <button type="button" aria-current={route.value.entities !== undefined && sameName(route.value.entities, table) ? "page" : undefined} onClick={() => { showEntities(name, table); focusMain(); }}>
+            <button
+              type="button"
+              aria-current={route.value.entities !== undefined && sameName(route.value.entities, table) ? "page" : undefined}
+              onClick={() => {
+                showEntities(name, table);
+                focusMain();
+              }}
+            >
               <Icon name="table" />
               <span class="table-name">{table}</span>
             </button>

@@ -41,7 +41,10 @@ export class EntityTurns {
       this.asked = undefined;
       this.show(page, error);
     };
-    read(starts.at(-1)).then((page) => show({ ...page, starts }, undefined), (error: unknown) => show(undefined, error));
+    read(starts.at(-1)).then(
+      (page) => show({ ...page, starts }, undefined),
+      (error: unknown) => show(undefined, error),
+    );
   }
 
   /** Reads what is shown again, or what was asked for and has not come. */

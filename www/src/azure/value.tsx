@@ -2,11 +2,25 @@
 
 import type { Property } from "../lib/entities.ts";
 
-const CLASSES = { String: "string", Int32: "integer", Int64: "integer", Double: "double", Boolean: "", DateTime: "string", Binary: "binary", Guid: "binary" } as const;
+const CLASSES = {
+  String: "string",
+  Int32: "integer",
+  Int64: "integer",
+  Double: "double",
+  Boolean: "",
+  DateTime: "string",
+  Binary: "binary",
+  Guid: "binary",
+} as const;
 
 /** The value; nothing where the entity has no such property. */
 export function PropertyText({ value, most = 120 }: { readonly value: Property | undefined; readonly most?: number | undefined }) {
-  if (value === undefined) return <span class="none" aria-label="no value">–</span>;
+  if (value === undefined)
+    return (
+      <span class="none" aria-label="no value">
+        –
+      </span>
+    );
   const { type, text } = value;
   if (text === "") return <span class="none">empty</span>;
   if (type === "Boolean") return <span class={`tag ${text === "true" ? "good" : ""}`}>{text}</span>;

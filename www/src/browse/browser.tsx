@@ -54,14 +54,27 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const [failure, setFailure] = useState<unknown>();
   const [opened, setOpened] = useState<PrimaryKey>();
   const [putting, setPutting] = useState(false);
-  const [turns] = useState(() => new PageTurns((got, error) => { setPage(got); setFailure(error); }));
-  const read = (turn: Turn) => { if (view !== undefined) turns.read(view, turn); };
+  const [turns] = useState(
+    () =>
+      new PageTurns((got, error) => {
+        setPage(got);
+        setFailure(error);
+      }),
+  );
+  const read = (turn: Turn) => {
+    if (view !== undefined) turns.read(view, turn);
+  };
   const range = (request: Parameters<ReturnType<typeof database>["getRange"]>[0]) =>
     logged("GetRange", `${request.tableName}, ${request.direction?.toLowerCase()}, limit ${request.limit}`, () => database().getRange(request));
-  const turnFrom = (key: RangeKey | undefined): Turn => (shown) => pageFrom(range, shown, key);
+  const turnFrom =
+    (key: RangeKey | undefined): Turn =>
+    (shown) =>
+      pageFrom(range, shown, key);
   const from = (key: RangeKey | undefined) => read(turnFrom(key));
   const before = (key: RangeKey | undefined) => read((shown) => pageBefore(range, shown, key));
-  const again = () => { if (view !== undefined) turns.again(view, turnFrom(page?.from)); };
+  const again = () => {
+    if (view !== undefined) turns.again(view, turnFrom(page?.from));
+  };
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
   useEffect(() => from(undefined), [view]);
@@ -74,17 +87,31 @@ export function Browser({ table }: { readonly table: TableDescription }) {
 
   return (
     <section class="browser" aria-label={`Rows of ${table.tableName}`}>
-      <RangeBar table={table} onApply={(order, start, end) => navigate({ ...route.value, order, start, end })} onRefresh={again} onPut={() => setPutting(true)} />
+      <RangeBar
+        table={table}
+        onApply={(order, start, end) => navigate({ ...route.value, order, start, end })}
+        onRefresh={again}
+        onPut={() => setPutting(true)}
+      />
       <ErrorNote error={wrong ?? failure} />
       {page !== undefined && wrong === undefined && <Grid key={table.tableName} table={table} rows={page.rows} onOpen={(row) => setOpened(keyOf(row))} />}
       {page !== undefined && wrong === undefined && (
         <footer class="pager">
-          <span role="status" class="pager-place">{place(page)}</span>
+          <span role="status" class="pager-place">
+            {place(page)}
+          </span>
           <div class="row push">
-            <label class="row tight">Rows a page <Select value={size} options={PAGE_SIZES} onChange={setSize} /></label>
+            <label class="row tight">
+              Rows a page <Select value={size} options={PAGE_SIZES} onChange={setSize} />
+            </label>
             <div class="button-group" role="group" aria-label="Pages">
               <PageButton icon="first" label="First page" disabled={!page.before} onClick={() => from(undefined)} />
-              <PageButton icon="previous" label="Previous page" disabled={!page.before} onClick={() => (firstKey === undefined ? from(undefined) : before(firstKey))} />
+              <PageButton
+                icon="previous"
+                label="Previous page"
+                disabled={!page.before}
+                onClick={() => (firstKey === undefined ? from(undefined) : before(firstKey))}
+              />
               <PageButton icon="next" label="Next page" disabled={page.next === undefined} onClick={() => from(page.next)} />
               <PageButton icon="last" label="Last page" disabled={page.next === undefined} onClick={() => before(undefined)} />
             </div>
@@ -92,7 +119,17 @@ export function Browser({ table }: { readonly table: TableDescription }) {
         </footer>
       )}
       {opened !== undefined && <RowDialog table={table} primaryKey={opened} onClose={() => setOpened(undefined)} onChanged={again} />}
-      {putting && <PutDialog table={table} onClose={() => setPutting(false)} onDone={(key) => { setPutting(false); again(); setOpened(key); }} />}
+      {putting && (
+        <PutDialog
+          table={table}
+          onClose={() => setPutting(false)}
+          onDone={(key) => {
+            setPutting(false);
+            again();
+            setOpened(key);
+          }}
+        />
+      )}
     </section>
   );
 }

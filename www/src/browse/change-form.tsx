@@ -46,24 +46,60 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
     }
   };
   return (
-    <form class="stack" noValidate onSubmit={(event) => { event.preventDefault(); submit(); }}>
+    <form
+      class="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
       <fieldset class="change">
         <legend>Update the row</legend>
         <Field label="Change">
-          {({ id }) => <Select id={id} value={kind} onChange={setKind} options={[["put", "Put value"], ["increment", "Increment"]]} />}
+          {({ id }) => (
+            <Select
+              id={id}
+              value={kind}
+              onChange={setKind}
+              options={[
+                ["put", "Put value"],
+                ["increment", "Increment"],
+              ]}
+            />
+          )}
         </Field>
         <Field label="Column">
-          {(ties) => <input {...ties} type="text" name="column" list="known-columns" value={name} autocomplete="off" spellcheck={false} onInput={(event) => rename(event.currentTarget.value)} />}
+          {(ties) => (
+            <input
+              {...ties}
+              type="text"
+              name="column"
+              list="known-columns"
+              value={name}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => rename(event.currentTarget.value)}
+            />
+          )}
         </Field>
-        <datalist id="known-columns">{row.columnNames.map((known) => <option key={known} value={known} />)}</datalist>
-        {kind === "put" ? <>
-          <Field label="Type">{({ id }) => <Select id={id} value={type} onChange={setType} options={VALUE_TYPES} />}</Field>
-          <Field label="Value">{({ id }) => <ValueInput id={id} type={type} value={typed} onInput={setTyped} />}</Field>
-          <TextField label="Version" name="version" value={version} onInput={setVersion} placeholder="the clock" />
-        </> : (
+        <datalist id="known-columns">
+          {row.columnNames.map((known) => (
+            <option key={known} value={known} />
+          ))}
+        </datalist>
+        {kind === "put" ? (
+          <>
+            <Field label="Type">{({ id }) => <Select id={id} value={type} onChange={setType} options={VALUE_TYPES} />}</Field>
+            <Field label="Value">{({ id }) => <ValueInput id={id} type={type} value={typed} onInput={setTyped} />}</Field>
+            <TextField label="Version" name="version" value={version} onInput={setVersion} placeholder="the clock" />
+          </>
+        ) : (
           <TextField label="Add" name="delta" value={typed} onInput={setTyped} numeric placeholder="1, or -1" />
         )}
-        <button type="submit" class="button primary" aria-disabled={busy}>Update</button>
+        <button type="submit" class="button primary" aria-disabled={busy}>
+          Update
+        </button>
       </fieldset>
     </form>
   );

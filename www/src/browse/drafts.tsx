@@ -62,11 +62,40 @@ function DraftRow({ value, onChange, onRemove }: { readonly value: Draft; readon
   const about = value.name === "" ? "this column" : value.name;
   return (
     <tr role="row">
-      <td role="cell"><input type="text" name="column" aria-label="Column" value={value.name} placeholder="column" autocomplete="off" spellcheck={false} onInput={(event) => onChange({ ...value, name: event.currentTarget.value })} /></td>
-      <td role="cell"><Select label={`Type of ${about}`} value={value.type} options={VALUE_TYPES} onChange={(type) => onChange({ ...value, type })} /></td>
-      <td role="cell" class="whole"><ValueInput label={`Value of ${about}`} type={value.type} value={value.value} onInput={(typed) => onChange({ ...value, value: typed })} /></td>
-      <td role="cell" class="version"><input type="text" name="version" aria-label={`Version of ${about}`} value={value.version} placeholder="the clock" autocomplete="off" onInput={(event) => onChange({ ...value, version: event.currentTarget.value })} /></td>
-      <td role="cell"><button type="button" class="button quiet square" aria-label={`Leave out ${about}`} onClick={onRemove}><Icon name="close" /></button></td>
+      <td role="cell">
+        <input
+          type="text"
+          name="column"
+          aria-label="Column"
+          value={value.name}
+          placeholder="column"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onChange({ ...value, name: event.currentTarget.value })}
+        />
+      </td>
+      <td role="cell">
+        <Select label={`Type of ${about}`} value={value.type} options={VALUE_TYPES} onChange={(type) => onChange({ ...value, type })} />
+      </td>
+      <td role="cell" class="whole">
+        <ValueInput label={`Value of ${about}`} type={value.type} value={value.value} onInput={(typed) => onChange({ ...value, value: typed })} />
+      </td>
+      <td role="cell" class="version">
+        <input
+          type="text"
+          name="version"
+          aria-label={`Version of ${about}`}
+          value={value.version}
+          placeholder="the clock"
+          autocomplete="off"
+          onInput={(event) => onChange({ ...value, version: event.currentTarget.value })}
+        />
+      </td>
+      <td role="cell">
+        <button type="button" class="button quiet square" aria-label={`Leave out ${about}`} onClick={onRemove}>
+          <Icon name="close" />
+        </button>
+      </td>
     </tr>
   );
 }
@@ -84,17 +113,35 @@ export function DraftsEditor({ drafts, onChange }: { readonly drafts: readonly D
       <legend>Attribute columns</legend>
       <div class="grid-scroll">
         <table class="grid editor" role="table">
-          <thead role="rowgroup"><tr role="row">{["Column", "Type", "Value", "Version"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col"><span class="visually-hidden">Leave out</span></th></tr></thead>
+          <thead role="rowgroup">
+            <tr role="row">
+              {["Column", "Type", "Value", "Version"].map((title) => (
+                <th key={title} role="columnheader" scope="col">
+                  {title}
+                </th>
+              ))}
+              <th role="columnheader" scope="col">
+                <span class="visually-hidden">Leave out</span>
+              </th>
+            </tr>
+          </thead>
           <tbody role="rowgroup">
             {drafts.slice(0, shown).map((one) => (
-              <DraftRow key={one.id} value={one} onChange={(changed) => onChange(drafts.map((before) => (before.id === one.id ? changed : before)))} onRemove={() => onChange(drafts.filter(({ id }) => id !== one.id))} />
+              <DraftRow
+                key={one.id}
+                value={one}
+                onChange={(changed) => onChange(drafts.map((before) => (before.id === one.id ? changed : before)))}
+                onRemove={() => onChange(drafts.filter(({ id }) => id !== one.id))}
+              />
             ))}
           </tbody>
         </table>
       </div>
       {more}
       <div class="row">
-        <button type="button" class="button small" onClick={add}><Icon name="add" /> Column</button>
+        <button type="button" class="button small" onClick={add}>
+          <Icon name="add" /> Column
+        </button>
         <span class="hint">The same column twice, with different versions, stores both. A row may have no columns at all.</span>
       </div>
     </fieldset>

@@ -28,36 +28,68 @@ export function Grid({ table, rows, onOpen }: GridProps) {
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
   const { body, focused } = useRowFocus(rows);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
-  return <>
-    {pager}
-    <div class="grid-scroll" tabIndex={-1}>
-      <table class="grid" onKeyDown={moveFocus}>
-        <caption class="visually-hidden">Rows of {table.tableName}. Arrow keys move between rows, Enter opens one.</caption>
-        <thead>
-          <tr>
-            {table.primaryKey.map(({ name, type }) => <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>{name}<span class="type">{type}</span></th>)}
-            {columns.map(({ name, types, numeric }) => <th key={name} scope="col" class={numeric ? "right" : ""}>{name}<span class="type">{types.join(" · ")}</span></th>)}
-          </tr>
-        </thead>
-        <tbody ref={body}>
-          {rows.map((row, place) => (
-            <tr key={keyText(row.primaryKey)} onFocusIn={() => focused(place)} onClick={(event) => {
-              // To its button the focus comes back.
-              event.currentTarget.querySelector("button")?.focus();
-              onOpen(row);
-            }}>
-              {table.primaryKey.map(({ name }, at) => (
-                <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
-                  {at > 0 ? <ValueText value={row.primaryKey[name]} /> : (
-                    <button type="button" class="open-row" title="Open this row" onClick={(event) => { event.stopPropagation(); onOpen(row); }}><ValueText value={row.primaryKey[name]} /></button>
-                  )}
-                </td>
+  return (
+    <>
+      {pager}
+      <div class="grid-scroll" tabIndex={-1}>
+        <table class="grid" onKeyDown={moveFocus}>
+          <caption class="visually-hidden">Rows of {table.tableName}. Arrow keys move between rows, Enter opens one.</caption>
+          <thead>
+            <tr>
+              {table.primaryKey.map(({ name, type }) => (
+                <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>
+                  {name}
+                  <span class="type">{type}</span>
+                </th>
               ))}
-              {columns.map(({ name, numeric }) => <td key={name} class={numeric ? "right" : ""}><ValueText value={row.get(name)} /></td>)}
+              {columns.map(({ name, types, numeric }) => (
+                <th key={name} scope="col" class={numeric ? "right" : ""}>
+                  {name}
+                  <span class="type">{types.join(" · ")}</span>
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  </>;
+          </thead>
+          <tbody ref={body}>
+            {rows.map((row, place) => (
+              <tr
+                key={keyText(row.primaryKey)}
+                onFocusIn={() => focused(place)}
+                onClick={(event) => {
+                  // To its button the focus comes back.
+                  event.currentTarget.querySelector("button")?.focus();
+                  onOpen(row);
+                }}
+              >
+                {table.primaryKey.map(({ name }, at) => (
+                  <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
+                    {at > 0 ? (
+                      <ValueText value={row.primaryKey[name]} />
+                    ) : (
+                      <button
+                        type="button"
+                        class="open-row"
+                        title="Open this row"
+                        onClick={(event) => {
+                          event.stopPropagation();
+                          onOpen(row);
+                        }}
+                      >
+                        <ValueText value={row.primaryKey[name]} />
+                      </button>
+                    )}
+                  </td>
+                ))}
+                {columns.map(({ name, numeric }) => (
+                  <td key={name} class={numeric ? "right" : ""}>
+                    <ValueText value={row.get(name)} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
 }

@@ -58,8 +58,9 @@ export async function pageBefore(read: GetRange, view: View, key: RangeKey | und
   const opposite = view.direction === "FORWARD" ? "BACKWARD" : "FORWARD";
   // One row more for the edge itself, which a start includes, and one to know whether there are more.
   const { rows } = await read(request(view, opposite, edge, undefined, limit + 2));
-  const inside = rows.filter((row) =>
-    (edge === undefined || order(view, keyOf(row), edge) < 0) && (start === undefined || order(view, keyOf(row), start) >= 0));
+  const inside = rows.filter(
+    (row) => (edge === undefined || order(view, keyOf(row), edge) < 0) && (start === undefined || order(view, keyOf(row), start) >= 0),
+  );
   const page = inside.slice(0, limit).reverse();
   const first = page[0];
   return { rows: page, before: inside.length > limit, next: key, from: first === undefined ? undefined : keyOf(first) };

@@ -28,8 +28,16 @@ interface PutDialogProps {
 /** `AS_READ` is the console's own: the row is as the person has read it. */
 type Expectation = "AS_READ" | "EXPECT_EXIST" | "EXPECT_NOT_EXIST" | "IGNORE";
 
-const OF_NEW = [["EXPECT_NOT_EXIST", "The row must not exist yet"], ["EXPECT_EXIST", "The row must exist"], ["IGNORE", "No condition"]] as const;
-const OF_STORED = [["AS_READ", "The row must be as it was read here"], ["EXPECT_EXIST", "The row must exist"], ["IGNORE", "No condition"]] as const;
+const OF_NEW = [
+  ["EXPECT_NOT_EXIST", "The row must not exist yet"],
+  ["EXPECT_EXIST", "The row must exist"],
+  ["IGNORE", "No condition"],
+] as const;
+const OF_STORED = [
+  ["AS_READ", "The row must be as it was read here"],
+  ["EXPECT_EXIST", "The row must exist"],
+  ["IGNORE", "No condition"],
+] as const;
 
 /** The key that the texts of its columns stand for. */
 function keyFrom(table: TableDescription, texts: readonly string[]): Record<string, KeyValue> {
@@ -56,13 +64,16 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   const put = async (condition: Condition) => {
     const primaryKey = keyFrom(table, key);
     const attributes = attributesOf(drafts);
-    await logged("PutRow", `${table.tableName}, ${keyText(primaryKey)}`, () => database().putRow({ tableName: table.tableName, primaryKey, attributes, condition }));
+    await logged("PutRow", `${table.tableName}, ${keyText(primaryKey)}`, () =>
+      database().putRow({ tableName: table.tableName, primaryKey, attributes, condition }),
+    );
     onDone(primaryKey);
   };
-  const submit = () => action.run(async () => {
-    if (expectation !== "AS_READ") await put({ rowExistence: expectation });
-    else if (read !== undefined) setConflict(await unlessChanged(table, read, put));
-  });
+  const submit = () =>
+    action.run(async () => {
+      if (expectation !== "AS_READ") await put({ rowExistence: expectation });
+      else if (read !== undefined) setConflict(await unlessChanged(table, read, put));
+    });
   const title = read === undefined ? `Put a row into ${table.tableName}` : `Replace ${keyText(read.primaryKey)}`;
   if (conflict !== undefined && read !== undefined) {
     const { now } = conflict;
@@ -74,28 +85,64 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       setTold("This is what is stored now.");
     };
     return (
-      <RowConflict title={title} wish="After your replace" read={read} now={now} wanted={wantedColumns(drafts)} action={action}
-        onBack={() => setConflict(undefined)} onOverwrite={() => action.run(() => put({}))} onReload={reload} onClose={onClose} />
+      <RowConflict
+        title={title}
+        wish="After your replace"
+        read={read}
+        now={now}
+        wanted={wantedColumns(drafts)}
+        action={action}
+        onBack={() => setConflict(undefined)}
+        onOverwrite={() => action.run(() => put({}))}
+        onReload={reload}
+        onClose={onClose}
+      />
     );
   }
   return (
-    <Dialog title={title} size="wide" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" aria-disabled={action.busy}>Put row</button>
-    </>}>
+    <Dialog
+      title={title}
+      size="wide"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" aria-disabled={action.busy}>
+            Put row
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <fieldset class="columns">
           <legend>Primary key</legend>
           {table.primaryKey.map(({ name, type }, at) => (
-            <TextField key={name} label={<>{name} <span class="type">{type}</span></>} name={`key-${name}`} value={key[at] ?? ""} disabled={read !== undefined} numeric={type === "INTEGER"} focused={at === 0 && read === undefined}
-              onInput={(typed) => setKey(key.map((before, place) => (place === at ? typed : before)))} />
+            <TextField
+              key={name}
+              label={
+                <>
+                  {name} <span class="type">{type}</span>
+                </>
+              }
+              name={`key-${name}`}
+              value={key[at] ?? ""}
+              disabled={read !== undefined}
+              numeric={type === "INTEGER"}
+              focused={at === 0 && read === undefined}
+              onInput={(typed) => setKey(key.map((before, place) => (place === at ? typed : before)))}
+            />
           ))}
         </fieldset>
         <DraftsEditor drafts={drafts} onChange={setDrafts} />
         <Field label="Condition" hint="A row that exists is replaced as a whole: columns that are not given here are gone.">
           {(ties) => <Select<Expectation> id={ties.id} value={expectation} onChange={setExpectation} options={read === undefined ? OF_NEW : OF_STORED} />}
         </Field>
-        <p role="status" class={told === "" ? "visually-hidden" : "told"}>{told}</p>
+        <p role="status" class={told === "" ? "visually-hidden" : "told"}>
+          {told}
+        </p>
         <ErrorNote error={action.error} />
       </div>
     </Dialog>

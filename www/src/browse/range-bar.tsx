@@ -31,14 +31,24 @@ export function RangeBar({ table, onApply, onRefresh, onPut }: RangeBarProps) {
     const open = (side === "start") === (order === "FORWARD") ? "INF_MIN" : "INF_MAX";
     return (
       <fieldset class="range-end">
-        <legend>{side === "start" ? "Start" : "End"} <span class="faint">{NOTES[side]}</span></legend>
+        <legend>
+          {side === "start" ? "Start" : "End"} <span class="faint">{NOTES[side]}</span>
+        </legend>
         {columns.map(({ name }, at) => (
-          <input key={name} type="text" name={`${side}-${name}`} aria-label={`${side === "start" ? "Start" : "End"} of the range, ${name}`} value={typed[side][at] ?? ""}
-            placeholder={columns.length === 1 ? open : `${name}: ${open}`} autocomplete="off" spellcheck={false}
+          <input
+            key={name}
+            type="text"
+            name={`${side}-${name}`}
+            aria-label={`${side === "start" ? "Start" : "End"} of the range, ${name}`}
+            value={typed[side][at] ?? ""}
+            placeholder={columns.length === 1 ? open : `${name}: ${open}`}
+            autocomplete="off"
+            spellcheck={false}
             onInput={(event) => {
               const text = event.currentTarget.value;
               setTyped({ ...typed, [side]: columns.map((_, place) => (place === at ? text : (typed[side][place] ?? ""))) });
-            }} />
+            }}
+          />
         ))}
       </fieldset>
     );
@@ -51,20 +61,44 @@ export function RangeBar({ table, onApply, onRefresh, onPut }: RangeBarProps) {
   };
   const limited = [...start, ...end].some((text) => text !== "");
   return (
-    <form class="range-bar" onSubmit={(event) => { event.preventDefault(); apply(order); }}>
+    <form
+      class="range-bar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(order);
+      }}
+    >
       <fieldset class="range-end">
         <legend>Direction</legend>
-        <Select label="Direction" value={order} onChange={turn} options={[["FORWARD", "Forward"], ["BACKWARD", "Backward"]]} />
+        <Select
+          label="Direction"
+          value={order}
+          onChange={turn}
+          options={[
+            ["FORWARD", "Forward"],
+            ["BACKWARD", "Backward"],
+          ]}
+        />
       </fieldset>
       {ends("start")}
       {ends("end")}
       <div class="row range-actions">
-        <button type="submit" class="button">Apply range</button>
-        {limited && <button type="button" class="button quiet" onClick={() => onApply(order, [], [])}>Whole table</button>}
+        <button type="submit" class="button">
+          Apply range
+        </button>
+        {limited && (
+          <button type="button" class="button quiet" onClick={() => onApply(order, [], [])}>
+            Whole table
+          </button>
+        )}
       </div>
       <div class="row range-actions push">
-        <button type="button" class="button square" aria-label="Read again" title="Read again" onClick={onRefresh}><Icon name="refresh" /></button>
-        <button type="button" class="button primary" onClick={onPut}><Icon name="add" /> Put row</button>
+        <button type="button" class="button square" aria-label="Read again" title="Read again" onClick={onRefresh}>
+          <Icon name="refresh" />
+        </button>
+        <button type="button" class="button primary" onClick={onPut}>
+          <Icon name="add" /> Put row
+        </button>
       </div>
     </form>
   );

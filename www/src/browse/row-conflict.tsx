@@ -33,25 +33,54 @@ const differs = ({ now, wanted }: Difference<RowColumn>) => now?.type !== wanted
 
 function Column({ value: { type, text, cells } }: { readonly value: RowColumn }) {
   const older = cells.length - 1;
-  return <><TypedText type={type} text={text} /> <span class="type">{type}{older > 0 && `, and ${counted(older, "older version")}`}</span></>;
+  return (
+    <>
+      <TypedText type={type} text={text} />{" "}
+      <span class="type">
+        {type}
+        {older > 0 && `, and ${counted(older, "older version")}`}
+      </span>
+    </>
+  );
 }
 
 /** The dialog. */
 export function RowConflict({ title, wish, read, now, wanted, action, onBack, onOverwrite, onReload, onClose }: RowConflictProps) {
   const deletes = wish === "After your delete";
   return (
-    <Dialog title={title} size="wide" onClose={onClose} footer={<>
-      {onBack !== undefined && <button type="button" class="button" onClick={onBack}>Go on editing</button>}
-      <span class="push" />
-      {(now !== null || !deletes) && <button type="button" class="button danger" aria-disabled={action.busy} onClick={onOverwrite}>{deletes ? "Delete it anyway" : "Overwrite"}</button>}
-      <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={onReload}>Reload</button>
-    </>}>
+    <Dialog
+      title={title}
+      size="wide"
+      onClose={onClose}
+      footer={
+        <>
+          {onBack !== undefined && (
+            <button type="button" class="button" onClick={onBack}>
+              Go on editing
+            </button>
+          )}
+          <span class="push" />
+          {(now !== null || !deletes) && (
+            <button type="button" class="button danger" aria-disabled={action.busy} onClick={onOverwrite}>
+              {deletes ? "Delete it anyway" : "Overwrite"}
+            </button>
+          )}
+          <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={onReload}>
+            Reload
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <Banner tone="warning" title={now === null ? "There is no such row any more" : "This row is not as it was read"}>
-          Nothing was stored. Somebody else has {now === null ? "deleted" : "changed"} it, in another tab or another program, or {now === null ? "all" : "a part"} of it has expired.
+          Nothing was stored. Somebody else has {now === null ? "deleted" : "changed"} it, in another tab or another program, or{" "}
+          {now === null ? "all" : "a part"} of it has expired.
         </Banner>
         <ConflictTable part="Column" wish={wish} differences={rowDifferences(read, now, wanted)} differs={differs} cell={(value) => <Column value={value} />} />
-        <p class="hint">Reload shows what is stored{!deletes && ", and gives up what was typed here"}. {deletes ? "Delete it anyway" : "Overwrite"} does what you wanted, whatever is stored.</p>
+        <p class="hint">
+          Reload shows what is stored{!deletes && ", and gives up what was typed here"}. {deletes ? "Delete it anyway" : "Overwrite"} does what you wanted,
+          whatever is stored.
+        </p>
         <ErrorNote error={action.error} />
       </div>
     </Dialog>

@@ -65,46 +65,111 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
     await then();
   };
   const call = (operation: string, work: () => Promise<unknown>) => logged(operation, subject, work as () => Promise<{ consumed?: never }>);
-  const take = (taking: Taking) => action.run(async () => {
-    if (!row) return;
-    const found = await unlessChanged(table, row, taking.write, taking.names);
-    if (found === undefined) await ended(taking.then);
-    else setConflict({ ...taking, ...found });
-  });
+  const take = (taking: Taking) =>
+    action.run(async () => {
+      if (!row) return;
+      const found = await unlessChanged(table, row, taking.write, taking.names);
+      if (found === undefined) await ended(taking.then);
+      else setConflict({ ...taking, ...found });
+    });
   const update = (change: Omit<UpdateRow, "primaryKey">, put?: RowColumn) => {
     const write = (condition?: Condition) => call("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change, condition }));
     if (change.deleteColumns !== undefined) take({ wish: "After your delete", names: change.deleteColumns, write, then: read });
     // Of several versions the one before stays. Of one it goes.
     else if (put !== undefined && table.maxVersions === 1) take({ wish: "After your update", names: [put.name], put, write, then: read });
-    else action.run(async () => { await write(); await ended(read); });
+    else
+      action.run(async () => {
+        await write();
+        await ended(read);
+      });
   };
-  const remove = () => take({ wish: "After your delete", write: (condition) => call("DeleteRow", () => database().deleteRow({ tableName, primaryKey, condition })), then: onClose });
+  const remove = () =>
+    take({
+      wish: "After your delete",
+      write: (condition) => call("DeleteRow", () => database().deleteRow({ tableName, primaryKey, condition })),
+      then: onClose,
+    });
   // The cost of the last change and of the reading after it.
-  const costs = calls.value.filter((one) => one.subject === subject && one.at >= opened).slice(0, 2).reverse();
+  const costs = calls.value
+    .filter((one) => one.subject === subject && one.at >= opened)
+    .slice(0, 2)
+    .reverse();
   const title = `Row ${keyText(primaryKey)}`;
   if (replacing && row) {
-    return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;
+    return (
+      <PutDialog
+        table={table}
+        row={row}
+        onClose={() => setReplacing(false)}
+        onDone={() => {
+          setReplacing(false);
+          onChanged();
+          action.run(read);
+        }}
+      />
+    );
   }
   if (conflict !== undefined && row) {
-    const anyway = () => action.run(async () => { await conflict.write({}); await ended(conflict.then); });
+    const anyway = () =>
+      action.run(async () => {
+        await conflict.write({});
+        await ended(conflict.then);
+      });
     return (
-      <RowConflict title={title} wish={conflict.wish} read={row} now={conflict.now} wanted={wantedOf(conflict.now, conflict)} action={action}
-        onOverwrite={anyway} onReload={() => action.run(read)} onClose={onClose} />
+      <RowConflict
+        title={title}
+        wish={conflict.wish}
+        read={row}
+        now={conflict.now}
+        wanted={wantedOf(conflict.now, conflict)}
+        action={action}
+        onOverwrite={anyway}
+        onReload={() => action.run(read)}
+        onClose={onClose}
+      />
     );
   }
   return (
-    <Dialog title={title} size="wide" onClose={onClose} footer={<>
-      {row && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
-      {row && <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
-      <span class="push row" role="status">{costs.map((one) => <CallSummary key={one.id} call={one} />)}</span>
-      <button type="button" class="button" onClick={onClose}>Close</button>
-    </>}>
+    <Dialog
+      title={title}
+      size="wide"
+      onClose={onClose}
+      footer={
+        <>
+          {row && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
+          {row && (
+            <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}>
+              <Icon name="edit" /> Replace row
+            </button>
+          )}
+          <span class="push row" role="status">
+            {costs.map((one) => (
+              <CallSummary key={one.id} call={one} />
+            ))}
+          </span>
+          <button type="button" class="button" onClick={onClose}>
+            Close
+          </button>
+        </>
+      }
+    >
       <div class="stack">
-        <ul class="facts">{table.primaryKey.map(({ name }) => <li key={name}><span class="tag key">{name}</span> <ValueText value={primaryKey[name]} /></li>)}</ul>
+        <ul class="facts">
+          {table.primaryKey.map(({ name }) => (
+            <li key={name}>
+              <span class="tag key">{name}</span> <ValueText value={primaryKey[name]} />
+            </li>
+          ))}
+        </ul>
         {row === null && <p class="empty">There is no such row any more: it was deleted, or all of it has expired.</p>}
         {row && <Versions row={row} editable={table.allowUpdate} onUpdate={update} />}
         <ErrorNote error={action.error} />
-        {row && (table.allowUpdate ? <ChangeForm row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} /> : <p class="hint">Updates are not allowed on this table; the whole row can be replaced or deleted.</p>)}
+        {row &&
+          (table.allowUpdate ? (
+            <ChangeForm row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} />
+          ) : (
+            <p class="hint">Updates are not allowed on this table; the whole row can be replaced or deleted.</p>
+          ))}
       </div>
     </Dialog>
   );

@@ -23,5 +23,10 @@ export function useRowFocus(rows: readonly unknown[]): { readonly body: RefObjec
     const shown = body.current;
     if (shown !== null && lostInside(shown)) shown.rows[Math.min(last.current, rows.length - 1)]?.querySelector("button")?.focus();
   }, [rows]);
-  return { body, focused: (place) => { last.current = place; } };
+  return {
+    body,
+    focused: (place) => {
+      last.current = place;
+    },
+  };
 }

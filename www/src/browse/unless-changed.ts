@@ -16,7 +16,12 @@ export async function readRow({ tableName, maxVersions }: TableDescription, prim
  * Calls `write` if the row is as it was read, or these columns of it are. Gives what is stored now if it is not: then nothing was
  * written. The write has a condition too, because another tab may come in between.
  */
-export async function unlessChanged(table: TableDescription, read: Row, write: (condition: Condition) => Promise<unknown>, names?: readonly string[]): Promise<{ readonly now: Row | null } | undefined> {
+export async function unlessChanged(
+  table: TableDescription,
+  read: Row,
+  write: (condition: Condition) => Promise<unknown>,
+  names?: readonly string[],
+): Promise<{ readonly now: Row | null } | undefined> {
   const look = () => readRow(table, read.primaryKey);
   const before = await look();
   if (!isAsRead(read, before, names)) return { now: before };

@@ -19,12 +19,26 @@ export function ValueInput({ type, value, onInput, id, label }: ValueInputProps)
   if (type === "BOOLEAN") {
     return (
       <select id={id} aria-label={label} value={value} onChange={(event) => onInput(event.currentTarget.value)}>
-        <option value="" disabled>choose</option><option value="true">true</option><option value="false">false</option>
+        <option value="" disabled>
+          choose
+        </option>
+        <option value="true">true</option>
+        <option value="false">false</option>
       </select>
     );
   }
   return (
-    <input id={id} aria-label={label} type="text" name="value" value={value} placeholder={HINTS[type]} autocomplete="off" spellcheck={false}
-      inputMode={type === "INTEGER" || type === "DOUBLE" ? "decimal" : undefined} onInput={(event) => onInput(event.currentTarget.value)} />
+    <input
+      id={id}
+      aria-label={label}
+      type="text"
+      name="value"
+      value={value}
+      placeholder={HINTS[type]}
+      autocomplete="off"
+      spellcheck={false}
+      inputMode={type === "INTEGER" || type === "DOUBLE" ? "decimal" : undefined}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
   );
 }

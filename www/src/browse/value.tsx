@@ -6,7 +6,12 @@ import { shortText, typeOf } from "../lib/values.ts";
 
 /** The value; nothing where the row has no such column. */
 export function ValueText({ value, most }: { readonly value: Value | undefined; readonly most?: number | undefined }) {
-  if (value === undefined) return <span class="none" aria-label="no value">–</span>;
+  if (value === undefined)
+    return (
+      <span class="none" aria-label="no value">
+        –
+      </span>
+    );
   if (value === "" || (value instanceof Uint8Array && value.length === 0)) return <span class="none">empty</span>;
   const type = typeOf(value);
   if (type === "BOOLEAN") return <span class={`tag ${value === true ? "good" : ""}`}>{String(value)}</span>;

@@ -32,7 +32,11 @@ function firstVersions(columns: Row["columns"], names: readonly string[], most: 
 export function Versions({ row, editable, onUpdate }: VersionsProps) {
   // A row with bytes makes this object anew each time.
   const { columns, columnNames } = row;
-  const { shown, more } = useSome(columnNames.reduce((sum, name) => sum + (columns[name]?.length ?? 0), 0), MOST_VERSIONS, "versions");
+  const { shown, more } = useSome(
+    columnNames.reduce((sum, name) => sum + (columns[name]?.length ?? 0), 0),
+    MOST_VERSIONS,
+    "versions",
+  );
   if (columnNames.length === 0) return <p class="empty">This row has no attribute columns.</p>;
   return (
     <>
@@ -40,24 +44,69 @@ export function Versions({ row, editable, onUpdate }: VersionsProps) {
         {/* On a phone its parts stand below each other, and then only their roles say that it is a table. */}
         <table class="grid versions" role="table">
           <thead role="rowgroup">
-            <tr role="row">{["Column", "Type", "Value"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col">Version <span class="type">milliseconds, and UTC</span></th>{editable && <th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th>}</tr>
+            <tr role="row">
+              {["Column", "Type", "Value"].map((title) => (
+                <th key={title} role="columnheader" scope="col">
+                  {title}
+                </th>
+              ))}
+              <th role="columnheader" scope="col">
+                Version <span class="type">milliseconds, and UTC</span>
+              </th>
+              {editable && (
+                <th role="columnheader" scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
+              )}
+            </tr>
           </thead>
           <tbody role="rowgroup">
-            {firstVersions(columns, columnNames, shown).flatMap(({ name, cells }) => cells.map(({ value, version }, at) => (
-              <tr key={`${name} ${version}`} role="row" class={at === 0 ? "newest" : "older"}>
-                {at === 0 && (
-                  <th role="rowheader" scope="rowgroup" rowSpan={cells.length}>
-                    <span class="row tight">{name}
-                      {editable && <button type="button" class="button quiet square small" aria-label={`Delete the column ${name} with all its versions`} title="Delete the column" onClick={() => onUpdate({ deleteColumns: [name] })}><Icon name="remove" /></button>}
-                    </span>
-                  </th>
-                )}
-                <td role="cell"><span class="type">{typeOf(value)}</span></td>
-                <td role="cell" class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
-                <td role="cell" class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
-                {editable && <td role="cell" class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} title="Delete this version" onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete</button></td>}
-              </tr>
-            )))}
+            {firstVersions(columns, columnNames, shown).flatMap(({ name, cells }) =>
+              cells.map(({ value, version }, at) => (
+                <tr key={`${name} ${version}`} role="row" class={at === 0 ? "newest" : "older"}>
+                  {at === 0 && (
+                    <th role="rowheader" scope="rowgroup" rowSpan={cells.length}>
+                      <span class="row tight">
+                        {name}
+                        {editable && (
+                          <button
+                            type="button"
+                            class="button quiet square small"
+                            aria-label={`Delete the column ${name} with all its versions`}
+                            title="Delete the column"
+                            onClick={() => onUpdate({ deleteColumns: [name] })}
+                          >
+                            <Icon name="remove" />
+                          </button>
+                        )}
+                      </span>
+                    </th>
+                  )}
+                  <td role="cell">
+                    <span class="type">{typeOf(value)}</span>
+                  </td>
+                  <td role="cell" class="whole" title={text(value).slice(0, 2000)}>
+                    <ValueText value={value} most={400} />
+                  </td>
+                  <td role="cell" class="version">
+                    <code>{version}</code> <span class="type">{instant(version)}</span>
+                  </td>
+                  {editable && (
+                    <td role="cell" class="right">
+                      <button
+                        type="button"
+                        class="button quiet small"
+                        aria-label={`Delete the version ${version} of ${name}`}
+                        title="Delete this version"
+                        onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}
+                      >
+                        Delete
+                      </button>
+                    </td>
+                  )}
+                </tr>
+              )),
+            )}
           </tbody>
         </table>
       </div>

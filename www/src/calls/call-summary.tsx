@@ -8,7 +8,11 @@ import type { Call } from "../state/calls.ts";
 /** Capacity units, as the product's documents name them. */
 export function Units({ consumed }: { readonly consumed: Consumed | undefined }) {
   if (consumed === undefined) return <span class="faint">–</span>;
-  return <span class="units"><b>{count(consumed.read)}</b> read, <b>{count(consumed.write)}</b> write</span>;
+  return (
+    <span class="units">
+      <b>{count(consumed.read)}</b> read, <b>{count(consumed.write)}</b> write
+    </span>
+  );
 }
 
 /** The line. */

@@ -24,8 +24,13 @@ function Memory({ metrics: { memtable, log } }: { readonly metrics: Metrics }) {
   return (
     <Group title="Memory and log">
       <Gauge label="Memtable" value={memtable.bytes} most={memtable.budget} />
-      <Fact label="Changes in it"><Count value={memtable.entries} />{memtable.frozen > 0 && ` + ${memtable.frozen} being flushed`}</Fact>
-      <Fact label="Log"><Count value={log.records} /> {log.records === 1 ? "record" : "records"}, <Size value={log.bytes} /></Fact>
+      <Fact label="Changes in it">
+        <Count value={memtable.entries} />
+        {memtable.frozen > 0 && ` + ${memtable.frozen} being flushed`}
+      </Fact>
+      <Fact label="Log">
+        <Count value={log.records} /> {log.records === 1 ? "record" : "records"}, <Size value={log.bytes} />
+      </Fact>
     </Group>
   );
 }
@@ -36,8 +41,9 @@ function waitsFor(missing: (Amplification & { missing: string })["missing"], { w
   return missing === "compactions" ? "after more compactions" : "most data is older";
 }
 
-const MEANING = "Bytes written into segments for each byte flushed or loaded, since the instance was opened. It is shown once that is as much as a "
-  + "memtable holds, once compactions have read at least half of it, and while at least half of what is stored was written since";
+const MEANING =
+  "Bytes written into segments for each byte flushed or loaded, since the instance was opened. It is shown once that is as much as a " +
+  "memtable holds, once compactions have read at least half of it, and while at least half of what is stored was written since";
 
 function Work({ metrics }: { readonly metrics: Metrics }) {
   const { work } = metrics;
@@ -48,13 +54,29 @@ function Work({ metrics }: { readonly metrics: Metrics }) {
         <Fact label="Writes in the last second">{writeRate.value === undefined ? "–" : <Count value={writeRate.value} />}</Fact>
         <Curve values={writeRates.value} label="Writes a second, the last minute" />
       </div>
-      <Fact label="Writes" title="Those of the store itself, for its catalogue and its capacity meter, are among them"><Count value={work.writes} /> in <Count value={work.commits} /> {work.commits === 1 ? "commit" : "commits"}</Fact>
-      <Fact label="Flushes"><Count value={work.flushes} /></Fact>
-      <Fact label="Flushed and loaded" title="By flushes of the memtable, and by sorted rows, which become segments directly"><Size value={work.bytesFlushed} /></Fact>
-      <Fact label="Compactions"><Count value={work.compactions} /></Fact>
-      {work.compactions > 0 && <Fact label="Compacted"><Size value={work.bytesCompactedIn} /> → <Size value={work.bytesCompacted} /></Fact>}
-      <Fact label="Written into segments" title="Flushed, loaded and compacted"><Size value={work.bytesFlushed + work.bytesCompacted} /></Fact>
-      <Fact label="Write amplification" title={MEANING}>{"value" in ratio ? <data value={ratio.value}>{ratio.value.toFixed(2)}</data> : <span class="faint">{waitsFor(ratio.missing, metrics)}</span>}</Fact>
+      <Fact label="Writes" title="Those of the store itself, for its catalogue and its capacity meter, are among them">
+        <Count value={work.writes} /> in <Count value={work.commits} /> {work.commits === 1 ? "commit" : "commits"}
+      </Fact>
+      <Fact label="Flushes">
+        <Count value={work.flushes} />
+      </Fact>
+      <Fact label="Flushed and loaded" title="By flushes of the memtable, and by sorted rows, which become segments directly">
+        <Size value={work.bytesFlushed} />
+      </Fact>
+      <Fact label="Compactions">
+        <Count value={work.compactions} />
+      </Fact>
+      {work.compactions > 0 && (
+        <Fact label="Compacted">
+          <Size value={work.bytesCompactedIn} /> → <Size value={work.bytesCompacted} />
+        </Fact>
+      )}
+      <Fact label="Written into segments" title="Flushed, loaded and compacted">
+        <Size value={work.bytesFlushed + work.bytesCompacted} />
+      </Fact>
+      <Fact label="Write amplification" title={MEANING}>
+        {"value" in ratio ? <data value={ratio.value}>{ratio.value.toFixed(2)}</data> : <span class="faint">{waitsFor(ratio.missing, metrics)}</span>}
+      </Fact>
     </Group>
   );
 }
@@ -63,7 +85,9 @@ function Cache({ metrics: { cache } }: { readonly metrics: Metrics }) {
   return (
     <Group title="Block cache">
       <Gauge label="Filled" value={cache.bytes} most={cache.capacity} />
-      <Fact label="Hits">{share(cache.hits, cache.hits + cache.misses)} of {count(cache.hits + cache.misses)}</Fact>
+      <Fact label="Hits">
+        {share(cache.hits, cache.hits + cache.misses)} of {count(cache.hits + cache.misses)}
+      </Fact>
     </Group>
   );
 }
@@ -72,7 +96,9 @@ function Process({ metrics: { wasmMemoryBytes, manifest, epoch } }: { readonly m
   return (
     <Group title="Process">
       <Fact label="WebAssembly memory">{bytes(wasmMemoryBytes)}</Fact>
-      <Fact label="Manifest, epoch">{count(manifest)}, {count(epoch)}</Fact>
+      <Fact label="Manifest, epoch">
+        {count(manifest)}, {count(epoch)}
+      </Fact>
     </Group>
   );
 }
@@ -83,20 +109,43 @@ export function EnginePanel() {
   const action = useAction();
   useSignalEffect(() => (session.value.state === "open" ? watchMetrics() : undefined));
   const reading = metrics.value;
-  const act = (operation: string, work: () => Promise<void>) => action.run(async () => {
-    await logged(operation, database().name, work);
-    await readMetrics();
-    // A compaction may remove for good what was hidden, which shows when options are raised again.
-    rowsChanged.value += 1;
-  });
+  const act = (operation: string, work: () => Promise<void>) =>
+    action.run(async () => {
+      await logged(operation, database().name, work);
+      await readMetrics();
+      // A compaction may remove for good what was hidden, which shows when options are raised again.
+      rowsChanged.value += 1;
+    });
   return (
     <aside class={`engine ${open ? "" : "closed"}`} aria-label="Engine">
       <div class="engine-head">
-        <h2><button type="button" class="button quiet engine-toggle" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="engine" /> Engine</button></h2>
-        {open && <div class="row push">
-          <button type="button" class="button small" aria-disabled={action.busy} title="Write what is in memory into segments" onClick={() => act("Flush", () => database().flush())}>Flush</button>
-          <button type="button" class="button small" aria-disabled={action.busy} title="Merge all segments and remove for good what is hidden" onClick={() => act("Compact", () => database().compact())}>Compact</button>
-        </div>}
+        <h2>
+          <button type="button" class="button quiet engine-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+            <Icon name="engine" /> Engine
+          </button>
+        </h2>
+        {open && (
+          <div class="row push">
+            <button
+              type="button"
+              class="button small"
+              aria-disabled={action.busy}
+              title="Write what is in memory into segments"
+              onClick={() => act("Flush", () => database().flush())}
+            >
+              Flush
+            </button>
+            <button
+              type="button"
+              class="button small"
+              aria-disabled={action.busy}
+              title="Merge all segments and remove for good what is hidden"
+              onClick={() => act("Compact", () => database().compact())}
+            >
+              Compact
+            </button>
+          </div>
+        )}
       </div>
       {open && <ErrorNote error={action.error} />}
       {open && reading !== undefined && (

@@ -19,8 +19,16 @@ function Promised({ persisted }: { readonly persisted: boolean | null }) {
   return (
     <>
       <Fact label="Kept when space runs out">{persisted === null ? UNKNOWN : persisted ? "promised" : "not promised"}</Fact>
-      {persisted === false && <div><button type="button" class="button small" aria-disabled={action.busy} onClick={ask}>Ask the browser to keep it</button></div>}
-      <p class="hint" role="status">{persisted === true ? "The browser keeps the data of this origin." : declined ? "The browser has declined. It may decide otherwise later." : ""}</p>
+      {persisted === false && (
+        <div>
+          <button type="button" class="button small" aria-disabled={action.busy} onClick={ask}>
+            Ask the browser to keep it
+          </button>
+        </div>
+      )}
+      <p class="hint" role="status">
+        {persisted === true ? "The browser keeps the data of this origin." : declined ? "The browser has declined. It may decide otherwise later." : ""}
+      </p>
       <ErrorNote error={action.error} />
     </>
   );
@@ -36,9 +44,15 @@ export function Storage() {
   if (space === undefined) return null;
   return (
     <Group title="Storage">
-      <Fact label="Live data" title="Segments and log of this instance, as far as they are in use"><Size value={space.live} /></Fact>
-      <Fact label="Garbage" title="Parts of segments that nothing uses any more. Compact gives them back"><Size value={space.garbage} /></Fact>
-      <Fact label="Reserve for deletions" title="Kept so that rows can be deleted when the disk is full"><Size value={space.reserve} /></Fact>
+      <Fact label="Live data" title="Segments and log of this instance, as far as they are in use">
+        <Size value={space.live} />
+      </Fact>
+      <Fact label="Garbage" title="Parts of segments that nothing uses any more. Compact gives them back">
+        <Size value={space.garbage} />
+      </Fact>
+      <Fact label="Reserve for deletions" title="Kept so that rows can be deleted when the disk is full">
+        <Size value={space.reserve} />
+      </Fact>
       <Origin {...space} />
       {database().persistence === "indexeddb" && <Promised persisted={space.persisted} />}
     </Group>

@@ -16,8 +16,12 @@ export const PARTS: Readonly<Record<Part, string>> = {
 export function Tabs({ metrics: { sessions } }: { readonly metrics: Metrics }) {
   return (
     <Group title="Tabs">
-      <Fact label="This tab" title={PARTS[part.value]}>{part.value}</Fact>
-      <Fact label="Open handles" title="In all tabs together. A tab with the console has one"><Count value={sessions} /></Fact>
+      <Fact label="This tab" title={PARTS[part.value]}>
+        {part.value}
+      </Fact>
+      <Fact label="Open handles" title="In all tabs together. A tab with the console has one">
+        <Count value={sessions} />
+      </Fact>
     </Group>
   );
 }

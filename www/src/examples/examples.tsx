@@ -13,7 +13,12 @@ export function ExampleCards() {
   return (
     <ul class="choices">
       {EXAMPLES.map(({ name, title, about }) => (
-        <li key={name}><a class="choice" href={formatRoute(at(name))}><b>{title}</b><span>{about}</span></a></li>
+        <li key={name}>
+          <a class="choice" href={formatRoute(at(name))}>
+            <b>{title}</b>
+            <span>{about}</span>
+          </a>
+        </li>
       ))}
     </ul>
   );
@@ -27,8 +32,12 @@ function Source({ name, source }: Pick<Example, "name" | "source">) {
   };
   return (
     <details class="example-source" onToggle={load}>
-      <summary>The code: <code>examples/{name}</code></summary>
-      <pre tabIndex={0}><code>{text ?? "Loading …"}</code></pre>
+      <summary>
+        The code: <code>examples/{name}</code>
+      </summary>
+      <pre tabIndex={0}>
+        <code>{text ?? "Loading …"}</code>
+      </pre>
     </details>
   );
 }
@@ -37,7 +46,9 @@ function OneExample({ example: { name, title, about, Page, source } }: { readonl
   return (
     <main id="main" class="example" tabIndex={-1} aria-labelledby="title">
       <div class="example-head">
-        <nav aria-label="Examples"><a href={formatRoute(at(""))}>Examples</a></nav>
+        <nav aria-label="Examples">
+          <a href={formatRoute(at(""))}>Examples</a>
+        </nav>
         <h1 id="title">{title}</h1>
         <p class="faint">{about}</p>
       </div>

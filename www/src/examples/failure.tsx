@@ -7,7 +7,11 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
   return (
     <div class="stack">
       <ErrorNote error={error} />
-      <div><button type="button" class="button" onClick={again}>Try again</button></div>
+      <div>
+        <button type="button" class="button" onClick={again}>
+          Try again
+        </button>
+      </div>
     </div>
   );
 }

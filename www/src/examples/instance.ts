@@ -24,18 +24,28 @@ export function useInstance(name: string, options?: OpenOptions): ExampleInstanc
     const { signal } = control;
     setState({});
     const opening = open(name, { ...options, signal });
-    opening.then((db) => {
-      if (signal.aborted) return;
-      db.addEventListener("health", ({ healthy, error }) => {
-        if (!healthy && !signal.aborted) setState({ error: error ?? new Error("The engine stopped without saying why.") });
-      }, { signal });
-      setState({ db });
-    }, (error: unknown) => {
-      if (!signal.aborted) setState({ error });
-    });
+    opening.then(
+      (db) => {
+        if (signal.aborted) return;
+        db.addEventListener(
+          "health",
+          ({ healthy, error }) => {
+            if (!healthy && !signal.aborted) setState({ error: error ?? new Error("The engine stopped without saying why.") });
+          },
+          { signal },
+        );
+        setState({ db });
+      },
+      (error: unknown) => {
+        if (!signal.aborted) setState({ error });
+      },
+    );
     return () => {
       control.abort();
-      opening.then((db) => db.close(), () => {});
+      opening.then(
+        (db) => db.close(),
+        () => {},
+      );
     };
   }, [name, tries]);
   return { ...state, again: () => setTries((count) => count + 1) };

@@ -26,7 +26,10 @@ const AggregatePage = lazily(async () => (await import("./aggregate/page.tsx")).
 const SearchPage = lazily(async () => (await import("./search/page.tsx")).SearchPage);
 
 /** The texts of modules, one behind the other. */
-const texts = (...modules: readonly (() => Promise<{ readonly default: string }>)[]) => async () => (await Promise.all(modules.map((load) => load()))).map((one) => one.default).join("\n");
+const texts =
+  (...modules: readonly (() => Promise<{ readonly default: string }>)[]) =>
+  async () =>
+    (await Promise.all(modules.map((load) => load()))).map((one) => one.default).join("\n");
 const follow = () => import("../../../examples/follow.ts?raw");
 const chat = texts(() => import("../../../examples/chat/chat.ts?raw"));
 const copy = texts(() => import("../../../examples/copy/copy.ts?raw"), follow);
@@ -35,10 +38,34 @@ const search = texts(() => import("../../../examples/search/search.ts?raw"), fol
 
 /** All of them, one a line. */
 export const EXAMPLES: readonly Example[] = [
-  { name: "chat", title: "Chat", about: "Conversations in several tabs, each another person: unread counts, history both ways, and people who come late.", Page: ChatPage, source: chat },
-  { name: "copy", title: "Copy into another store", about: "A table is copied into plain IndexedDB, live. Stop it, write on, and it goes on where it stopped.", Page: CopyPage, source: copy },
-  { name: "aggregate", title: "A live aggregate", about: "Counts and sums by group follow a table: a change costs one subtraction and one addition.", Page: AggregatePage, source: sums },
-  { name: "search", title: "Search", about: "A full-text index follows a table: it finds beginnings, forgives slips, and marks what matches.", Page: SearchPage, source: search },
+  {
+    name: "chat",
+    title: "Chat",
+    about: "Conversations in several tabs, each another person: unread counts, history both ways, and people who come late.",
+    Page: ChatPage,
+    source: chat,
+  },
+  {
+    name: "copy",
+    title: "Copy into another store",
+    about: "A table is copied into plain IndexedDB, live. Stop it, write on, and it goes on where it stopped.",
+    Page: CopyPage,
+    source: copy,
+  },
+  {
+    name: "aggregate",
+    title: "A live aggregate",
+    about: "Counts and sums by group follow a table: a change costs one subtraction and one addition.",
+    Page: AggregatePage,
+    source: sums,
+  },
+  {
+    name: "search",
+    title: "Search",
+    about: "A full-text index follows a table: it finds beginnings, forgives slips, and marks what matches.",
+    Page: SearchPage,
+    source: search,
+  },
 ];
 
 /** The one that the address names. */
@@ -46,6 +73,6 @@ export const shownExample = computed(() => EXAMPLES.find(({ name }) => name === 
 
 /** What the tab is called. */
 export const exampleTitle = computed(() => {
-  const title = route.value.example === undefined ? undefined : shownExample.value?.title ?? "Examples";
+  const title = route.value.example === undefined ? undefined : (shownExample.value?.title ?? "Examples");
   return title === undefined ? undefined : titleMark.value + title;
 });

@@ -24,18 +24,34 @@ async function prepare(db: Database, tables: readonly CreateTableRequest[]): Pro
 }
 
 /** Opens the instance with these tables, and shows what is made of it. */
-export function StreamExample({ tables, children }: { readonly tables: readonly CreateTableRequest[]; readonly children: (db: Database) => ComponentChildren }) {
+export function StreamExample({
+  tables,
+  children,
+}: {
+  readonly tables: readonly CreateTableRequest[];
+  readonly children: (db: Database) => ComponentChildren;
+}) {
   const { db, error, again } = useInstance(INSTANCE);
   const [state, setState] = useState<{ readonly ready?: Database; readonly error?: unknown }>({});
   useEffect(() => {
     if (db === undefined) return;
     let gone = false;
-    prepare(db, tables).then(() => gone || setState({ ready: db }), (reason: unknown) => gone || setState({ error: reason }));
-    return () => { gone = true; };
+    prepare(db, tables).then(
+      () => gone || setState({ ready: db }),
+      (reason: unknown) => gone || setState({ error: reason }),
+    );
+    return () => {
+      gone = true;
+    };
   }, [db]);
   const failure = error ?? state.error;
   if (failure !== undefined) return <Failure error={failure} again={again} />;
-  if (db === undefined || state.ready !== db) return <p class="example-wait" role="status">Opening the example …</p>;
+  if (db === undefined || state.ready !== db)
+    return (
+      <p class="example-wait" role="status">
+        Opening the example …
+      </p>
+    );
   return <>{children(db)}</>;
 }
 
@@ -88,10 +104,16 @@ export function Writings({ writings, any }: { readonly writings: readonly Writin
     if (!on) return;
     let ended = false;
     let timer: ReturnType<typeof setTimeout>;
-    const write = () => any().then(() => { if (!ended) timer = setTimeout(write, EVERY_MS); }, (reason: unknown) => {
-      setFailure(reason);
-      setOn(false);
-    });
+    const write = () =>
+      any().then(
+        () => {
+          if (!ended) timer = setTimeout(write, EVERY_MS);
+        },
+        (reason: unknown) => {
+          setFailure(reason);
+          setOn(false);
+        },
+      );
     setFailure(undefined);
     void write();
     return () => {
@@ -103,9 +125,24 @@ export function Writings({ writings, any }: { readonly writings: readonly Writin
     <div class="stack tight">
       <div class="row" role="group" aria-label="Write to the table">
         {writings.map(({ label, run: work, disabled = false }) => (
-          <button key={label} type="button" class="button" aria-disabled={busy || disabled} onClick={() => { if (!disabled) run(async () => { await work(); }); }}>{label}</button>
+          <button
+            key={label}
+            type="button"
+            class="button"
+            aria-disabled={busy || disabled}
+            onClick={() => {
+              if (!disabled)
+                run(async () => {
+                  await work();
+                });
+            }}
+          >
+            {label}
+          </button>
         ))}
-        <button type="button" class={`button ${on ? "pressed" : ""}`} aria-pressed={on} onClick={() => setOn(!on)}>Keep writing</button>
+        <button type="button" class={`button ${on ? "pressed" : ""}`} aria-pressed={on} onClick={() => setOn(!on)}>
+          Keep writing
+        </button>
       </div>
       <ErrorNote error={error ?? failure} />
     </div>

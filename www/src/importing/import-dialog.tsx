@@ -26,7 +26,10 @@ const READABLE = /\.(?:csv|tsv|json|ndjson|jsonl)$/i;
 
 /** A table's name after a file: its name without the ending, with `_` for what is not allowed. */
 function tableNameOf(file: string): string {
-  const name = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_]+/g, "_").slice(0, 255);
+  const name = file
+    .replace(/\.[^.]*$/, "")
+    .replace(/[^A-Za-z0-9_]+/g, "_")
+    .slice(0, 255);
   return legalName(name) ? name : legalName(`t_${name}`) ? `t_${name}` : "imported";
 }
 
@@ -40,20 +43,28 @@ async function download({ file, rows, inFlight }: DataSet): Promise<JobSource> {
 export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const [draft, setDraft] = useState<Draft>();
   const action = useAction();
-  const look = (getSource: () => Promise<JobSource>, known?: DataSet) => action.run(async () => {
-    const source = await getSource();
-    if (!READABLE.test(source.name)) throw new Error(`${source.name} cannot be read: choose a CSV, TSV, JSON or NDJSON file.`);
-    const preview = await inspectImport(new File([source.blob], source.name));
-    if (preview.columns.length === 0) throw new Error("There are no rows in this file.");
-    const key = known?.key ?? suggestKey(preview);
-    setDraft({ source, preview, plan: startPlan(preview, known?.table ?? tableNameOf(source.name), key, known !== undefined) });
-  });
+  const look = (getSource: () => Promise<JobSource>, known?: DataSet) =>
+    action.run(async () => {
+      const source = await getSource();
+      if (!READABLE.test(source.name)) throw new Error(`${source.name} cannot be read: choose a CSV, TSV, JSON or NDJSON file.`);
+      const preview = await inspectImport(new File([source.blob], source.name));
+      if (preview.columns.length === 0) throw new Error("There are no rows in this file.");
+      const key = known?.key ?? suggestKey(preview);
+      setDraft({ source, preview, plan: startPlan(preview, known?.table ?? tableNameOf(source.name), key, known !== undefined) });
+    });
   if (draft === undefined) {
     return (
       <Dialog title="Import data" size="wide" step="source" onClose={onClose}>
-        <SourceChoice busy={action.busy} onDataSet={(set) => look(() => download(set), set)}
-          onFile={(file) => look(async () => ({ blob: file, name: file.name, rows: undefined }))} />
-        {action.busy && <p class="hint" role="status">Looking at the file …</p>}
+        <SourceChoice
+          busy={action.busy}
+          onDataSet={(set) => look(() => download(set), set)}
+          onFile={(file) => look(async () => ({ blob: file, name: file.name, rows: undefined }))}
+        />
+        {action.busy && (
+          <p class="hint" role="status">
+            Looking at the file …
+          </p>
+        )}
         <ErrorNote error={action.error} />
       </Dialog>
     );
@@ -62,24 +73,40 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const existing = findTable(plan.tableName);
   const errors = planErrors(plan, existing);
   const running = job.value?.state === "running";
-  const submit = () => action.run(async () => {
-    if (errors.length > 0 || running) return;
-    // Before anything else: this dialog goes with the empty page as soon as there is a table.
-    focusMain();
-    await startImport(source, preview.format, plan).catch((error: unknown) => {
-      forgetMain();
-      throw error;
+  const submit = () =>
+    action.run(async () => {
+      if (errors.length > 0 || running) return;
+      // Before anything else: this dialog goes with the empty page as soon as there is a table.
+      focusMain();
+      await startImport(source, preview.format, plan).catch((error: unknown) => {
+        forgetMain();
+        throw error;
+      });
+      onClose();
     });
-    onClose();
-  });
   return (
-    <Dialog title={`Import ${source.name}`} size="full" step="plan" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={() => setDraft(undefined)}>Another file</button>
-      {running && <span class="hint">Another import is on its way.</span>}
-      <span class="push" />
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={errors.length > 0 || running} aria-disabled={action.busy}>{existing === undefined ? "Create table and import" : `Import into ${plan.tableName}`}</button>
-    </>}>
+    <Dialog
+      title={`Import ${source.name}`}
+      size="full"
+      step="plan"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={() => setDraft(undefined)}>
+            Another file
+          </button>
+          {running && <span class="hint">Another import is on its way.</span>}
+          <span class="push" />
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={errors.length > 0 || running} aria-disabled={action.busy}>
+            {existing === undefined ? "Create table and import" : `Import into ${plan.tableName}`}
+          </button>
+        </>
+      }
+    >
       <PlanForm preview={preview} plan={plan} existing={existing !== undefined} errors={errors} onChange={(changed) => setDraft({ ...draft, plan: changed })} />
       <ErrorNote error={action.error} />
     </Dialog>

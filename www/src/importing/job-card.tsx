@@ -25,8 +25,14 @@ function Skipped({ job: { result } }: { readonly job: Job }) {
   if (result === undefined || result.skipped === 0) return null;
   return (
     <details class="hint">
-      <summary>{counted(result.skipped, "row")} left out{result.skipped > SHOWN && `, the first ${SHOWN} of them:`}</summary>
-      <ul>{result.failures.slice(0, SHOWN).map(({ row, error }) => <li key={row}>{error.message}</li>)}</ul>
+      <summary>
+        {counted(result.skipped, "row")} left out{result.skipped > SHOWN && `, the first ${SHOWN} of them:`}
+      </summary>
+      <ul>
+        {result.failures.slice(0, SHOWN).map(({ row, error }) => (
+          <li key={row}>{error.message}</li>
+        ))}
+      </ul>
     </details>
   );
 }
@@ -41,7 +47,9 @@ function Duplicates({ job: { result, more, tableName } }: { readonly job: Job })
       {replaced > 0 && <p class="hint">{counted(replaced, "row")} replaced an earlier one with the same key.</p>}
       {skippedDuplicates > 0 && <p class="hint">{counted(skippedDuplicates, "row")} left out: the key was there.</p>}
       {more !== undefined && more !== expected && (
-        <p class="hint wrong" role="alert">{tableName} has {count(more)} rows more than before, not {count(expected)}: another tab has written it meanwhile, or rows are past their time to live.</p>
+        <p class="hint wrong" role="alert">
+          {tableName} has {count(more)} rows more than before, not {count(expected)}: another tab has written it meanwhile, or rows are past their time to live.
+        </p>
       )}
     </>
   );
@@ -56,17 +64,43 @@ export function JobCard() {
   return (
     <section class={`job ${state}`} aria-label="Import">
       <div class="row">
-        <b>{TITLES[state]}</b> <span>{source} {running ? "into" : "→"} <button type="button" class="link" onClick={() => showTable(tableName)}>{tableName}</button></span>
+        <b>{TITLES[state]}</b>{" "}
+        <span>
+          {source} {running ? "into" : "→"}{" "}
+          <button type="button" class="link" onClick={() => showTable(tableName)}>
+            {tableName}
+          </button>
+        </span>
         <span class="push">
-          {running ? <button type="button" class="button" onClick={cancelImport}>Cancel</button>
-            : <button type="button" class="button quiet square" aria-label="Close" onClick={() => { job.value = undefined; }}><Icon name="close" /></button>}
+          {running ? (
+            <button type="button" class="button" onClick={cancelImport}>
+              Cancel
+            </button>
+          ) : (
+            <button
+              type="button"
+              class="button quiet square"
+              aria-label="Close"
+              onClick={() => {
+                job.value = undefined;
+              }}
+            >
+              <Icon name="close" />
+            </button>
+          )}
         </span>
       </div>
       {running && <progress aria-label="Bytes read" max={totalBytes ?? 1} value={totalBytes === undefined ? undefined : read} />}
       <p class="job-figures">
-        <span><b>{count(rows)}</b>{running && totalRows !== undefined ? ` of ${count(totalRows)}` : ""} rows stored</span>
+        <span>
+          <b>{count(rows)}</b>
+          {running && totalRows !== undefined ? ` of ${count(totalRows)}` : ""} rows stored
+        </span>
         <span>{rate(current)}</span>
-        <span>{bytes(read)}{totalBytes !== undefined && running ? ` of ${bytes(totalBytes)}` : ""} read</span>
+        <span>
+          {bytes(read)}
+          {totalBytes !== undefined && running ? ` of ${bytes(totalBytes)}` : ""} read
+        </span>
         <span>{elapsed(ms)}</span>
         {result !== undefined && <span>{count(result.consumed.write)} write units</span>}
       </p>
@@ -74,7 +108,9 @@ export function JobCard() {
       <Skipped job={current} />
       <Duplicates job={current} />
       <ErrorNote error={error} />
-      <span class="visually-hidden" role="status">{announcement(current)}</span>
+      <span class="visually-hidden" role="status">
+        {announcement(current)}
+      </span>
     </section>
   );
 }

@@ -76,7 +76,18 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
   const began = performance.now();
   let looked = began;
   job.value = {
-    db, tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, more: undefined, error: undefined,
+    db,
+    tableName,
+    source: source.name,
+    state: "running",
+    rows: 0,
+    totalRows: source.rows,
+    bytes: 0,
+    totalBytes: source.blob.size,
+    ms: 0,
+    result: undefined,
+    more: undefined,
+    error: undefined,
   };
   const change = (what: Partial<Job>) => {
     if (job.value !== undefined) job.value = { ...job.value, ms: performance.now() - began, ...what };
@@ -84,18 +95,23 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
   try {
     const rowsThere = async (): Promise<number> => (await db.count({ tableName, signal: mine.signal })).count;
     const before = exists ? await rowsThere() : 0;
-    const result = await logged("Import", `${source.name} into ${tableName}`, () => db.importRows(tableName, source.blob, {
-      ...toImportOptions(plan, exists), format, signal: mine.signal, maxRowsInFlight: source.inFlight,
-      onProgress: ({ rows, bytes, totalBytes }) => {
-        change({ rows, bytes, totalBytes });
-        if (performance.now() - looked < LOOK_AGAIN_MS) return;
-        looked = performance.now();
-        rowsChanged.value += 1;
-      },
-    }));
+    const result = await logged("Import", `${source.name} into ${tableName}`, () =>
+      db.importRows(tableName, source.blob, {
+        ...toImportOptions(plan, exists),
+        format,
+        signal: mine.signal,
+        maxRowsInFlight: source.inFlight,
+        onProgress: ({ rows, bytes, totalBytes }) => {
+          change({ rows, bytes, totalBytes });
+          if (performance.now() - looked < LOOK_AGAIN_MS) return;
+          looked = performance.now();
+          rowsChanged.value += 1;
+        },
+      }),
+    );
     change({ state: "done", rows: result.rows, bytes: result.bytes, result });
     // The count is an answer of its own: it does not take the result's word.
-    change({ more: await rowsThere() - before });
+    change({ more: (await rowsThere()) - before });
   } catch (error) {
     change(mine.signal.aborted ? { state: "cancelled" } : { state: "failed", error: asError(error) });
   }

@@ -108,11 +108,13 @@ export function toggleKey(plan: ImportPlan, source: string): ImportPlan {
   const held = plan.columns.filter(({ key }) => key > 0);
   const column = plan.columns.find((one) => one.source === source);
   if (column === undefined) return plan;
-  const order = column.key > 0
-    ? held.filter((one) => one !== column)
-    : [...held, { ...column, key: held.length + 1 }];
+  const order = column.key > 0 ? held.filter((one) => one !== column) : [...held, { ...column, key: held.length + 1 }];
   const places = new Map(order.sort((a, b) => a.key - b.key).map((one, at) => [one.source, at + 1]));
-  return { ...plan, knownKey: false, columns: plan.columns.map((one) => ({ ...one, key: places.get(one.source) ?? 0, taken: one.taken || places.has(one.source) })) };
+  return {
+    ...plan,
+    knownKey: false,
+    columns: plan.columns.map((one) => ({ ...one, key: places.get(one.source) ?? 0, taken: one.taken || places.has(one.source) })),
+  };
 }
 
 /** The errors of a plan; empty when there are none. `existing` is the table of that name, if there is one. */
@@ -128,14 +130,27 @@ export function planErrors(plan: ImportPlan, existing: TableDescription | undefi
   if (key.length > MOST_KEY_COLUMNS) errors.push(`A key has at most ${MOST_KEY_COLUMNS} columns; these are ${key.length}.`);
   if (existing !== undefined && errors.length === 0) {
     const same = JSON.stringify(existing.primaryKey.map(({ name, type }) => [name, type])) === JSON.stringify(key.map(({ name, type }) => [name, type]));
-    if (!same) errors.push(`The table ${plan.tableName} exists with the key ${existing.primaryKey.map(({ name, type }) => `${name} ${type}`).join(", ")}: choose that key, or another name.`);
+    if (!same)
+      errors.push(
+        `The table ${plan.tableName} exists with the key ${existing.primaryKey.map(({ name, type }) => `${name} ${type}`).join(", ")}: choose that key, or another name.`,
+      );
   }
   return errors;
 }
 
 /** The plan as the package's import wants it. */
 export function toImportOptions(plan: ImportPlan, exists: boolean): Pick<ImportOptions, "columns" | "rowNumber" | "rename" | "onError" | "onDuplicate"> {
-  const columns = Object.fromEntries(plan.columns.map(({ source, taken, name, type, key }): [string, ImportColumn | false] =>
-    [source, taken ? { name, type: key > 0 ? keyType(type) : type } : false]));
-  return { columns, rename: "legal", onError: plan.onError, onDuplicate: duplicatesOf(plan, exists), ...(plan.numbered ? { rowNumber: plan.numberColumn } : {}) };
+  const columns = Object.fromEntries(
+    plan.columns.map(({ source, taken, name, type, key }): [string, ImportColumn | false] => [
+      source,
+      taken ? { name, type: key > 0 ? keyType(type) : type } : false,
+    ]),
+  );
+  return {
+    columns,
+    rename: "legal",
+    onError: plan.onError,
+    onDuplicate: duplicatesOf(plan, exists),
+    ...(plan.numbered ? { rowNumber: plan.numberColumn } : {}),
+  };
 }

@@ -31,21 +31,39 @@ export function SourceChoice({ busy, onDataSet, onFile }: SourceChoiceProps) {
             <button type="button" class="choice" aria-disabled={busy} onClick={() => onDataSet(set)}>
               <b>{set.title}</b>
               <span>{set.about}</span>
-              <span class="faint">{set.file}, {count(set.rows)} rows</span>
+              <span class="faint">
+                {set.file}, {count(set.rows)} rows
+              </span>
             </button>
           </li>
         ))}
       </ul>
       <h3>A file of your own</h3>
-      <label class={`drop ${over ? "over" : ""}`} onDragOver={(event) => { event.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)} onDrop={drop}>
+      <label
+        class={`drop ${over ? "over" : ""}`}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={drop}
+      >
         <Icon name="upload" />
         <span>Choose a CSV, JSON or NDJSON file, or drop it here. It stays in this browser.</span>
-        <input type="file" class="visually-hidden" accept=".csv,.tsv,.json,.ndjson,.jsonl" disabled={busy} onChange={(event) => {
-          const file = event.currentTarget.files?.[0];
-          if (file !== undefined) onFile(file);
-        }} />
+        <input
+          type="file"
+          class="visually-hidden"
+          accept=".csv,.tsv,.json,.ndjson,.jsonl"
+          disabled={busy}
+          onChange={(event) => {
+            const file = event.currentTarget.files?.[0];
+            if (file !== undefined) onFile(file);
+          }}
+        />
       </label>
-      <p class="hint">The data sets come from the npm package vega-datasets. Sorted ones become segments directly; keys in random order take the way through log and memtable.</p>
+      <p class="hint">
+        The data sets come from the npm package vega-datasets. Sorted ones become segments directly; keys in random order take the way through log and memtable.
+      </p>
     </div>
   );
 }

@@ -18,11 +18,20 @@ function Lost({ wanted }: { readonly wanted: Wanted }) {
   const [asking, setAsking] = useState(false);
   return (
     <>
-      <Banner tone="error" title={`The browser has lost the data of “${wanted.name}”`} actions={<>
-        <button type="button" class="button" onClick={() => setAsking(true)}>Begin anew …</button><AllInstances />
-      </>}>
-        This instance had data here, and its storage is gone or empty. Browsers delete data to make room, or when they repair a
-        broken database. TabStore opens nothing in its place until you say so.
+      <Banner
+        tone="error"
+        title={`The browser has lost the data of “${wanted.name}”`}
+        actions={
+          <>
+            <button type="button" class="button" onClick={() => setAsking(true)}>
+              Begin anew …
+            </button>
+            <AllInstances />
+          </>
+        }
+      >
+        This instance had data here, and its storage is gone or empty. Browsers delete data to make room, or when they repair a broken database. TabStore opens
+        nothing in its place until you say so.
       </Banner>
       {asking && <BeginAnew wanted={wanted} onClose={() => setAsking(false)} />}
     </>
@@ -30,15 +39,28 @@ function Lost({ wanted }: { readonly wanted: Wanted }) {
 }
 
 function AllInstances() {
-  return <button type="button" class="button" onClick={() => navigate({})}>All instances</button>;
+  return (
+    <button type="button" class="button" onClick={() => navigate({})}>
+      All instances
+    </button>
+  );
 }
 
 /** An address may be mistyped, or older than the deletion of what it names. */
 function Missing({ wanted }: { readonly wanted: Wanted }) {
   return (
-    <Banner tone="warning" title={`There is no instance called “${wanted.name}”`} actions={<>
-      <button type="button" class="button" onClick={() => void openInstance({ ...wanted, create: true })}>Create it</button><AllInstances />
-    </>}>
+    <Banner
+      tone="warning"
+      title={`There is no instance called “${wanted.name}”`}
+      actions={
+        <>
+          <button type="button" class="button" onClick={() => void openInstance({ ...wanted, create: true })}>
+            Create it
+          </button>
+          <AllInstances />
+        </>
+      }
+    >
       This browser has none at this address, and nothing was created. If it was here before, it was deleted, or the site's data was cleared.
     </Banner>
   );
@@ -58,19 +80,44 @@ function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: T
   if (error.code === "Unavailable") {
     const memory = () => navigate({ ...route.value, storage: "memory" });
     return (
-      <Banner tone="error" title="This browser does not let the page keep data" actions={<>
-        <button type="button" class="button" onClick={memory}>Open in memory instead</button>{back}
-      </>}>
+      <Banner
+        tone="error"
+        title="This browser does not let the page keep data"
+        actions={
+          <>
+            <button type="button" class="button" onClick={memory}>
+              Open in memory instead
+            </button>
+            {back}
+          </>
+        }
+      >
         Private windows are often so. In memory everything works, but is gone when the page is closed or reloaded. <span class="faint">({error.message})</span>
       </Banner>
     );
   }
   // A page whose site's data was cleared has lost its locks too: it cannot start an engine any more, and a fresh page can.
-  const again = error.code === "Closed"
-    ? <button type="button" class="button" onClick={() => location.reload()}>Reload the page</button>
-    : <button type="button" class="button" onClick={() => void openInstance(wanted)}>Try again</button>;
+  const again =
+    error.code === "Closed" ? (
+      <button type="button" class="button" onClick={() => location.reload()}>
+        Reload the page
+      </button>
+    ) : (
+      <button type="button" class="button" onClick={() => void openInstance(wanted)}>
+        Try again
+      </button>
+    );
   return (
-    <Banner tone="error" title={`“${wanted.name}” could not be opened`} actions={<>{again}{back}</>}>
+    <Banner
+      tone="error"
+      title={`“${wanted.name}” could not be opened`}
+      actions={
+        <>
+          {again}
+          {back}
+        </>
+      }
+    >
       <code>{error.code}</code> {sentence(error.message)}
       {error.code === "OTSQuotaExhausted" && " Delete one that you do not need, then try again. Those of lessons and examples count too."}
     </Banner>
@@ -85,10 +132,16 @@ function useWhatIsLeft({ name, storage }: Wanted): string | undefined {
       setLeft("It was in memory only: its tables are gone.");
       return undefined;
     }
-    const look = () => void describeInstance(name).then(
-      () => setLeft(undefined),
-      (error: unknown) => setLeft(asError(error).code === "OTSObjectNotExist" ? "Its tables are no longer in this browser. If there is a copy elsewhere, import it into a new instance." : undefined),
-    );
+    const look = () =>
+      void describeInstance(name).then(
+        () => setLeft(undefined),
+        (error: unknown) =>
+          setLeft(
+            asError(error).code === "OTSObjectNotExist"
+              ? "Its tables are no longer in this browser. If there is a copy elsewhere, import it into a new instance."
+              : undefined,
+          ),
+      );
     look();
     // While it is being deleted it may still be listed.
     const timer = setInterval(look, LOOK_MS);
@@ -100,9 +153,18 @@ function useWhatIsLeft({ name, storage }: Wanted): string | undefined {
 function Failed({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
   const left = useWhatIsLeft(wanted);
   return (
-    <Banner tone="error" title={`“${wanted.name}” can no longer be used here`} actions={<>
-      <button type="button" class="button" onClick={() => void openInstance(wanted)}>Open it again</button><AllInstances />
-    </>}>
+    <Banner
+      tone="error"
+      title={`“${wanted.name}” can no longer be used here`}
+      actions={
+        <>
+          <button type="button" class="button" onClick={() => void openInstance(wanted)}>
+            Open it again
+          </button>
+          <AllInstances />
+        </>
+      }
+    >
       <code>{error.code}</code> {sentence(error.message)} {left}
     </Banner>
   );
@@ -115,7 +177,11 @@ export function SessionBanners() {
     case "none":
       return null;
     case "opening":
-      return <div class="opening" role="status">Opening “{current.wanted.name}” …</div>;
+      return (
+        <div class="opening" role="status">
+          Opening “{current.wanted.name}” …
+        </div>
+      );
     case "refused":
       return <Refused wanted={current.wanted} error={current.error} />;
     case "failed":
@@ -123,7 +189,11 @@ export function SessionBanners() {
     case "open":
       return (
         <>
-          {current.db.persistence === "memory" && <Banner tone="warning" title="This instance is in memory only">Its tables are gone when it is closed or the page is reloaded.</Banner>}
+          {current.db.persistence === "memory" && (
+            <Banner tone="warning" title="This instance is in memory only">
+              Its tables are gone when it is closed or the page is reloaded.
+            </Banner>
+          )}
           <Troubles />
         </>
       );

@@ -6,10 +6,21 @@ import { Dialog } from "../ui/dialog.tsx";
 /** The dialog. */
 export function BeginAnew({ wanted, onClose }: { readonly wanted: Wanted; readonly onClose: () => void }) {
   return (
-    <Dialog title={`Begin ${wanted.name} anew?`} onClose={onClose} onSubmit={() => void openInstance({ ...wanted, lost: "recreate" })} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button danger">Begin anew</button>
-    </>}>
+    <Dialog
+      title={`Begin ${wanted.name} anew?`}
+      onClose={onClose}
+      onSubmit={() => void openInstance({ ...wanted, lost: "recreate" })}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button danger">
+            Begin anew
+          </button>
+        </>
+      }
+    >
       <p>An empty instance takes the place of the lost one. Its tables and rows do not come back. If there is a copy elsewhere, import it then.</p>
     </Dialog>
   );

@@ -38,22 +38,57 @@ export function OpenForm() {
     navigate({ instance: name, storage: storage === "memory" ? "memory" : undefined, clock: now });
   };
   return (
-    <form class="stack" noValidate onSubmit={(event) => { event.preventDefault(); submit(); }}>
-      <TextField label="Name" name="instance" value={name} onInput={setName} error={tried ? nameError : undefined} hint="3 to 16 letters, digits and -. An instance of that name is opened if there is one." />
+    <form
+      class="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <TextField
+        label="Name"
+        name="instance"
+        value={name}
+        onInput={setName}
+        error={tried ? nameError : undefined}
+        hint="3 to 16 letters, digits and -. An instance of that name is opened if there is one."
+      />
       <div class="columns">
         <Field label="Storage" hint={storage === "memory" ? "Gone when closed." : "Kept by this browser."}>
-          {(ties) => <Select id={ties.id} value={storage} onChange={setStorage} options={[["indexeddb", "IndexedDB"], ["memory", "Memory"]]} />}
+          {(ties) => (
+            <Select
+              id={ties.id}
+              value={storage}
+              onChange={setStorage}
+              options={[
+                ["indexeddb", "IndexedDB"],
+                ["memory", "Memory"],
+              ]}
+            />
+          )}
         </Field>
         <Field label="Kind" hint={kind === "capacity" ? "Many writes, few reads, small." : "Fast reads and writes."}>
           {(ties) => <Select id={ties.id} value={kind} onChange={setKind} options={["high-performance", "capacity"]} />}
         </Field>
       </div>
-      <Check checked={injected} onChange={setInjected}>Use a clock of my own, to travel in time</Check>
+      <Check checked={injected} onChange={setInjected}>
+        Use a clock of my own, to travel in time
+      </Check>
       {injected && (
-        <TextField label="The clock begins at" value={clock} onInput={setClock} error={clockError}
-          hint={now === undefined ? undefined : `${instant(now)} UTC, ${now} ms. It stands still until you move it.`} />
+        <TextField
+          label="The clock begins at"
+          value={clock}
+          onInput={setClock}
+          error={clockError}
+          hint={now === undefined ? undefined : `${instant(now)} UTC, ${now} ms. It stands still until you move it.`}
+        />
       )}
-      <div><button type="submit" class="button primary">Open</button></div>
+      <div>
+        <button type="submit" class="button primary">
+          Open
+        </button>
+      </div>
     </form>
   );
 }

@@ -11,23 +11,40 @@ import { useAction } from "../ui/action.ts";
 import { Banner, ErrorNote } from "../ui/notice.tsx";
 
 function Told({ error }: { readonly error: TabStoreError }) {
-  return <span class="faint"><code>{error.code}</code> {error.message}</span>;
+  return (
+    <span class="faint">
+      <code>{error.code}</code> {error.message}
+    </span>
+  );
 }
 
 function TroubleBanner({ trouble }: { readonly trouble: Trouble }) {
   const { error } = trouble;
   const { title, help, compact } = meaningOf(error);
   const action = useAction();
-  const mend = () => action.run(async () => {
-    await logged("Compact", database().name, () => database().compact());
-    dismiss(trouble);
-    readAgain();
-  });
+  const mend = () =>
+    action.run(async () => {
+      await logged("Compact", database().name, () => database().compact());
+      dismiss(trouble);
+      readAgain();
+    });
   return (
-    <Banner tone="warning" title={title} actions={<>
-      {compact && <button type="button" class="button" aria-disabled={action.busy} onClick={mend}>Compact now</button>}
-      <button type="button" class="button" onClick={() => dismiss(trouble)}>Dismiss</button>
-    </>}>
+    <Banner
+      tone="warning"
+      title={title}
+      actions={
+        <>
+          {compact && (
+            <button type="button" class="button" aria-disabled={action.busy} onClick={mend}>
+              Compact now
+            </button>
+          )}
+          <button type="button" class="button" onClick={() => dismiss(trouble)}>
+            Dismiss
+          </button>
+        </>
+      }
+    >
       {help} <Told error={error} />
       <ErrorNote error={action.error} />
     </Banner>
@@ -38,7 +55,9 @@ function TroubleBanner({ trouble }: { readonly trouble: Trouble }) {
 export function Troubles() {
   return (
     <>
-      {troubles.value.map((trouble) => <TroubleBanner key={trouble.error.code} trouble={trouble} />)}
+      {troubles.value.map((trouble) => (
+        <TroubleBanner key={trouble.error.code} trouble={trouble} />
+      ))}
       {failedIndexes(tables.value ?? []).map(({ tableName, indexName, failure }) => (
         <Banner key={`index ${indexName}`} tone="warning" title={`The index ${indexName} of ${tableName} is not complete`}>
           It cannot be read yet. The engine tries again by itself. <Told error={failure} />

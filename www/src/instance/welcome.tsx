@@ -19,15 +19,27 @@ import { OpenForm } from "./open-form.tsx";
 
 function DeleteInstance({ name, onDone, onClose }: { readonly name: string; readonly onDone: () => void; readonly onClose: () => void }) {
   const action = useAction();
-  const submit = () => action.run(async () => {
-    await logged("DeleteInstance", name, () => deleteInstance(name));
-    onDone();
-  });
+  const submit = () =>
+    action.run(async () => {
+      await logged("DeleteInstance", name, () => deleteInstance(name));
+      onDone();
+    });
   return (
-    <Dialog title={`Delete ${name}?`} onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button danger" aria-disabled={action.busy}>Delete instance</button>
-    </>}>
+    <Dialog
+      title={`Delete ${name}?`}
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button danger" aria-disabled={action.busy}>
+            Delete instance
+          </button>
+        </>
+      }
+    >
       <p>The instance and every table in it are removed from this browser. This cannot be undone.</p>
       <ErrorNote error={action.error} />
     </Dialog>
@@ -45,9 +57,11 @@ function InstanceList() {
   }, []);
   if (error !== undefined) {
     const { code } = asError(error);
-    return code === "Unavailable"
-      ? <p class="empty">This browser does not let the page keep data, so there are no stored instances. Instances in memory work.</p>
-      : <ErrorNote error={error} />;
+    return code === "Unavailable" ? (
+      <p class="empty">This browser does not let the page keep data, so there are no stored instances. Instances in memory work.</p>
+    ) : (
+      <ErrorNote error={error} />
+    );
   }
   if (instances === undefined) return <p class="empty">Looking …</p>;
   if (instances.length === 0) return <p class="empty">None yet. Create the first one on this page, or start with a lesson.</p>;
@@ -58,13 +72,26 @@ function InstanceList() {
           <li key={name}>
             <button type="button" class="instance-open" onClick={() => navigate({ instance: name })}>
               <b>{name}</b>
-              <span class="faint">{kind}, since {instant(creationTime).slice(0, 16)} UTC</span>
+              <span class="faint">
+                {kind}, since {instant(creationTime).slice(0, 16)} UTC
+              </span>
             </button>
-            <button type="button" class="button quiet square" aria-label={`Delete ${name}`} title="Delete" onClick={() => setDoomed(name)}><Icon name="remove" /></button>
+            <button type="button" class="button quiet square" aria-label={`Delete ${name}`} title="Delete" onClick={() => setDoomed(name)}>
+              <Icon name="remove" />
+            </button>
           </li>
         ))}
       </ul>
-      {doomed !== undefined && <DeleteInstance name={doomed} onClose={() => setDoomed(undefined)} onDone={() => { setDoomed(undefined); read(); }} />}
+      {doomed !== undefined && (
+        <DeleteInstance
+          name={doomed}
+          onClose={() => setDoomed(undefined)}
+          onDone={() => {
+            setDoomed(undefined);
+            read();
+          }}
+        />
+      )}
     </>
   );
 }

@@ -9,7 +9,16 @@ export function LessonCards() {
     <ul class="choices">
       {LESSONS.map((lesson) => (
         <li key={lesson.id}>
-          <button type="button" class="choice" onClick={() => { chosenLesson.value = lesson; }}><b>{lesson.title}</b><span>{lesson.about}</span></button>
+          <button
+            type="button"
+            class="choice"
+            onClick={() => {
+              chosenLesson.value = lesson;
+            }}
+          >
+            <b>{lesson.title}</b>
+            <span>{lesson.about}</span>
+          </button>
         </li>
       ))}
     </ul>

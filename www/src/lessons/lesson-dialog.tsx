@@ -30,7 +30,7 @@ async function prepare(lesson: Lesson): Promise<void> {
     const stop = effect(() => {
       const current = session.value;
       // The address is followed a moment later: until then the session is still the one that was left.
-      if (current === left || current.state === "none" || current.wanted.name !== lesson.instance || !fits(lesson) && current.state !== "refused") return;
+      if (current === left || current.state === "none" || current.wanted.name !== lesson.instance || (!fits(lesson) && current.state !== "refused")) return;
       // An effect runs before it has given its way out.
       queueMicrotask(() => stop());
       if (current.state === "refused") reject(current.error);
@@ -45,7 +45,9 @@ function Steps({ steps }: { readonly steps: readonly StepResult[] }) {
       {steps.map(({ what, outcome, right }) => (
         <li key={what} class={right ? "right" : "wrong-step"}>
           <span>{what}</span>
-          <span class="outcome"><span class="mark">{right ? "✓" : "✗"}</span> {outcome}</span>
+          <span class="outcome">
+            <span class="mark">{right ? "✓" : "✗"}</span> {outcome}
+          </span>
         </li>
       ))}
     </ol>
@@ -55,30 +57,56 @@ function Steps({ steps }: { readonly steps: readonly StepResult[] }) {
 function Opened({ lesson }: { readonly lesson: Lesson }) {
   const [steps, setSteps] = useState<readonly StepResult[]>([]);
   const action = useAction();
-  const close = () => { chosenLesson.value = undefined; };
-  const run = () => action.run(async () => {
-    setSteps([]);
-    await prepare(lesson);
-    const taken: StepResult[] = [];
-    await logged("Lesson", lesson.title, () => lesson.run(database(), (step) => { taken.push(step); setSteps([...taken]); }));
-    await refreshTables();
-    showTable(lesson.tableName);
-    rowsChanged.value += 1;
-  });
+  const close = () => {
+    chosenLesson.value = undefined;
+  };
+  const run = () =>
+    action.run(async () => {
+      setSteps([]);
+      await prepare(lesson);
+      const taken: StepResult[] = [];
+      await logged("Lesson", lesson.title, () =>
+        lesson.run(database(), (step) => {
+          taken.push(step);
+          setSteps([...taken]);
+        }),
+      );
+      await refreshTables();
+      showTable(lesson.tableName);
+      rowsChanged.value += 1;
+    });
   const done = steps.length > 0 && !action.busy && action.error === undefined;
   return (
-    <Dialog title={lesson.title} size="wide" onClose={close} footer={<>
-      <button type="button" class="button" onClick={close}>{done ? "Look at the table" : "Close"}</button>
-      <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={run}>{done ? "Run again" : "Run the lesson"}</button>
-    </>}>
+    <Dialog
+      title={lesson.title}
+      size="wide"
+      onClose={close}
+      footer={
+        <>
+          <button type="button" class="button" onClick={close}>
+            {done ? "Look at the table" : "Close"}
+          </button>
+          <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={run}>
+            {done ? "Run again" : "Run the lesson"}
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <p>{lesson.about}</p>
         {!fits(lesson) && steps.length === 0 && (
-          <p class="hint">Opens the instance {lesson.instance}{lesson.clock !== undefined && `, with its clock at ${instant(lesson.clock)} UTC`}.</p>
+          <p class="hint">
+            Opens the instance {lesson.instance}
+            {lesson.clock !== undefined && `, with its clock at ${instant(lesson.clock)} UTC`}.
+          </p>
         )}
         <p class="hint">It makes the table {lesson.tableName} anew.</p>
         <Steps steps={steps} />
-        {done && <p role="status"><b>{steps.every(({ right }) => right) ? "Everything is as the documents say." : "Something is not as the documents say."}</b></p>}
+        {done && (
+          <p role="status">
+            <b>{steps.every(({ right }) => right) ? "Everything is as the documents say." : "Something is not as the documents say."}</b>
+          </p>
+        )}
         <ErrorNote error={action.error} />
       </div>
     </Dialog>

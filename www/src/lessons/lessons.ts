@@ -60,7 +60,17 @@ const TWO_ROWS: Lesson = {
     tell({ what: "Create a table with the key ID, two versions a column, no expiry", outcome: "created", right: true });
     const first = (value: string | bigint) => [{ value, version: JUNE_23 }];
     await db.putRow({ tableName, primaryKey: { ID: "4776" }, attributes: { Type: first("Book"), ISBN: first("123*45678912345"), PageCount: first(666n) } });
-    await db.putRow({ tableName, primaryKey: { ID: "6555" }, attributes: { Type: first("Music"), Length: [{ value: 500n, version: JUNE_24 }, { value: 400n, version: JUNE_23 }] } });
+    await db.putRow({
+      tableName,
+      primaryKey: { ID: "6555" },
+      attributes: {
+        Type: first("Music"),
+        Length: [
+          { value: 500n, version: JUNE_24 },
+          { value: 400n, version: JUNE_23 },
+        ],
+      },
+    });
     tell({ what: "Put the book 4776 and the music 6555, whose Length was 400, and 500 a day later", outcome: "stored", right: true });
     const expected: Readonly<Record<string, string>> = {
       4776: `ISBN 123*45678912345 @ ${JUNE_23}; PageCount 666 @ ${JUNE_23}; Type Book @ ${JUNE_23}`,
@@ -81,7 +91,8 @@ const DAY = 86_400;
 const BOUNDARIES: Lesson = {
   id: "boundaries",
   title: "A day, to the millisecond",
-  about: "Which versions a table with a time to live and an offset of one day takes and shows, with the clock at 2016-07-21 00:00 (UTC+8), which is 2016-07-20 16:00 in UTC.",
+  about:
+    "Which versions a table with a time to live and an offset of one day takes and shows, with the clock at 2016-07-21 00:00 (UTC+8), which is 2016-07-20 16:00 in UTC.",
   tableName: "lesson_day",
   instance: "lesson-2016",
   clock: JULY_21,
@@ -90,7 +101,13 @@ const BOUNDARIES: Lesson = {
     await db.setClock(JULY_21);
     await freshTable(db, { tableName, primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 1, timeToLive: DAY, maxVersionOffset: DAY });
     tell({ what: `Set the clock to ${JULY_21}; create a table whose data lives a day`, outcome: "created", right: true });
-    const cases: readonly (readonly [number, boolean])[] = [[JULY_21 - 86_400_000, true], [JULY_21 - 86_400_001, false], [JULY_21 - 86_401_000, false], [JULY_21 + 86_399_999, true], [JULY_21 + 86_400_000, false]];
+    const cases: readonly (readonly [number, boolean])[] = [
+      [JULY_21 - 86_400_000, true],
+      [JULY_21 - 86_400_001, false],
+      [JULY_21 - 86_401_000, false],
+      [JULY_21 + 86_399_999, true],
+      [JULY_21 + 86_400_000, false],
+    ];
     for (const [at, [version, taken]] of cases.entries()) {
       const primaryKey = { id: at + 1 };
       let outcome = "accepted";
@@ -100,11 +117,19 @@ const BOUNDARIES: Lesson = {
         outcome = error instanceof TabStoreError ? `refused: ${error.code}, ${error.message}` : String(error);
       }
       const { row } = await db.getRow({ tableName, primaryKey });
-      tell({ what: `Put a value with the version ${version}`, outcome: `${outcome}, ${row === null ? "not visible" : "visible"}`, right: (outcome === "accepted") === taken && (row !== null) === taken });
+      tell({
+        what: `Put a value with the version ${version}`,
+        outcome: `${outcome}, ${row === null ? "not visible" : "visible"}`,
+        right: (outcome === "accepted") === taken && (row !== null) === taken,
+      });
     }
     await db.setClock(JULY_21 + 1000);
     const { row } = await db.getRow({ tableName, primaryKey: { id: 1 } });
-    tell({ what: `One second later, get the row whose version is ${JULY_21 - 86_400_000}`, outcome: row === null ? "it has expired" : line(row), right: row === null });
+    tell({
+      what: `One second later, get the row whose version is ${JULY_21 - 86_400_000}`,
+      outcome: row === null ? "it has expired" : line(row),
+      right: row === null,
+    });
     await db.setClock(JULY_21);
   },
 };

@@ -19,10 +19,14 @@ export interface States<T> {
 }
 
 /** The parts of all of them, by name. `same` says whether a part is as it was read. */
-export function differencesOf<T extends { readonly name: string }>(states: States<T>, same: (a: T | undefined, b: T | undefined) => boolean): readonly Difference<T>[] {
+export function differencesOf<T extends { readonly name: string }>(
+  states: States<T>,
+  same: (a: T | undefined, b: T | undefined) => boolean,
+): readonly Difference<T>[] {
   const byName = (parts: readonly T[]) => new Map(parts.map((part) => [part.name, part]));
   const [read, now, wanted] = [byName(states.read), byName(states.now), byName(states.wanted)];
-  return [...new Set([...now.keys(), ...wanted.keys(), ...read.keys()])].sort()
+  return [...new Set([...now.keys(), ...wanted.keys(), ...read.keys()])]
+    .sort()
     .map((name) => ({ name, now: now.get(name), wanted: wanted.get(name), changed: !same(now.get(name), read.get(name)) }))
     .filter((one) => one.now !== undefined || one.wanted !== undefined || one.changed);
 }

@@ -61,8 +61,11 @@ export function entityOf(json: Readonly<Record<string, unknown>>): Entity {
     if (property !== undefined) properties.push(property);
   }
   return {
-    partitionKey: String(json["PartitionKey"]), rowKey: String(json["RowKey"]), etag: String(json["odata.etag"]),
-    timestamp: json["Timestamp"] === undefined ? undefined : String(json["Timestamp"]), properties: properties.sort(byName),
+    partitionKey: String(json["PartitionKey"]),
+    rowKey: String(json["RowKey"]),
+    etag: String(json["odata.etag"]),
+    timestamp: json["Timestamp"] === undefined ? undefined : String(json["Timestamp"]),
+    properties: properties.sort(byName),
   };
 }
 
@@ -131,14 +134,22 @@ export function exampleFilters(entities: readonly Entity[]): readonly string[] {
   if (middle === undefined) return [];
   const keys = `PartitionKey eq ${literal({ type: "String", text: middle.partitionKey })}`;
   const filters = [keys, `${keys} and RowKey ge ${literal({ type: "String", text: middle.rowKey })}`];
-  const first = (types: readonly EdmType[]) => entities.flatMap(({ properties }) => properties)
-    .find(({ type, text }) => types.includes(type) && text.length <= MOST_IN_FILTER && Number.isFinite(type === "Double" ? Number(text) : 0));
+  const first = (types: readonly EdmType[]) =>
+    entities
+      .flatMap(({ properties }) => properties)
+      .find(({ type, text }) => types.includes(type) && text.length <= MOST_IN_FILTER && Number.isFinite(type === "Double" ? Number(text) : 0));
   const compare = (operator: string, ...types: readonly EdmType[]) => {
     const found = first(types);
     // From the middle, so that some are found and some are not.
-    const value = found === undefined ? undefined : find(middle.properties, found.name) ?? found;
+    const value = found === undefined ? undefined : (find(middle.properties, found.name) ?? found);
     return value === undefined || value.text.length > MOST_IN_FILTER ? [] : [`${value.name} ${operator} ${literal(value)}`];
   };
-  filters.push(...compare("gt", "Double", "Int32"), ...compare("ge", "Int64"), ...compare("eq", "Boolean"), ...compare("lt", "DateTime"), ...compare("eq", "Guid"));
+  filters.push(
+    ...compare("gt", "Double", "Int32"),
+    ...compare("ge", "Int64"),
+    ...compare("eq", "Boolean"),
+    ...compare("lt", "DateTime"),
+    ...compare("eq", "Guid"),
+  );
   return [...filters, keys.replace(" eq ", " equals ")];
 }

@@ -48,7 +48,10 @@ export function segmentSums({ trees, segments }: Pick<Metrics, "trees" | "segmen
 
 /** The store's own trees. Those that have no name and no place here hold the records of streams. */
 const OWN_TREES: ReadonlyMap<number, string> = new Map([
-  [0, "catalogue"], [4_294_967_295, "capacity meter"], [4_294_967_294, "answers to other tabs"], [4_294_967_293, "settings of Azure accounts"],
+  [0, "catalogue"],
+  [4_294_967_295, "capacity meter"],
+  [4_294_967_294, "answers to other tabs"],
+  [4_294_967_293, "settings of Azure accounts"],
 ]);
 
 /** What a tree is called, and whether that is the name of a table. Several streams, or what is left of them, are told apart by number. */

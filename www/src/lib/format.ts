@@ -46,7 +46,13 @@ export function instant(ms: number): string {
 
 /** Seconds as people say them: `1 day`, `2 h 30 min`; exact values stand beside it. */
 export function period(seconds: number): string {
-  const parts: [number, string, string][] = [[31_536_000, "year", "years"], [86_400, "day", "days"], [3600, "h", "h"], [60, "min", "min"], [1, "s", "s"]];
+  const parts: [number, string, string][] = [
+    [31_536_000, "year", "years"],
+    [86_400, "day", "days"],
+    [3600, "h", "h"],
+    [60, "min", "min"],
+    [1, "s", "s"],
+  ];
   const said: string[] = [];
   let rest = seconds;
   for (const [size, one, many] of parts) {

@@ -20,19 +20,23 @@ export interface Meaning {
 
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   QuotaExceeded: {
-    title: "The storage of this origin is full", compact: false,
+    title: "The storage of this origin is full",
+    compact: false,
     help: "Delete rows or tables, or free space on this device. Once there is room, writes work again by themselves.",
   },
   Corrupt: {
-    title: "A stored record is damaged", compact: true,
+    title: "A stored record is damaged",
+    compact: true,
     help: "Everything that does not need this record works. Compact stores a damaged index anew. The rows of a damaged block stay unreadable.",
   },
   ClockJumped: {
-    title: "The clock of this device has jumped", compact: false,
+    title: "The clock of this device has jumped",
+    compact: false,
     help: "Versions and times to live follow the device's clock. If the clock is right now, there is nothing to do.",
   },
   Unavailable: {
-    title: "A part of the engine cannot be loaded", compact: false,
+    title: "A part of the engine cannot be loaded",
+    compact: false,
     help: "Rows are written and read, with more and more work. The engine tries again by itself. See whether the server of this page can be reached.",
   },
 };
@@ -49,15 +53,21 @@ export function meaningOf({ code }: Pick<TabStoreError, "code">): Meaning {
 export function isOver({ error: { code }, since }: Trouble, { reserve, work, epoch }: Pick<Metrics, "reserve" | "work" | "epoch">): boolean {
   const compacted = since?.epoch === epoch && work.compactions > since.compactions;
   switch (code) {
-    case "QuotaExceeded": return reserve.bytes >= reserve.capacity;
-    case "Corrupt": return compacted && work.passedPartitions === 0;
-    case "Unavailable": return compacted;
-    default: return false;
+    case "QuotaExceeded":
+      return reserve.bytes >= reserve.capacity;
+    case "Corrupt":
+      return compacted && work.passedPartitions === 0;
+    case "Unavailable":
+      return compacted;
+    default:
+      return false;
   }
 }
 
 /** The indexes of the tables that could not be built. */
-export function failedIndexes(tables: readonly Pick<TableDescription, "tableName" | "indexes">[]): readonly { readonly tableName: string; readonly indexName: string; readonly failure: TabStoreError }[] {
+export function failedIndexes(
+  tables: readonly Pick<TableDescription, "tableName" | "indexes">[],
+): readonly { readonly tableName: string; readonly indexName: string; readonly failure: TabStoreError }[] {
   return tables.flatMap(({ tableName, indexes }) => indexes.flatMap(({ indexName, failure }) => (failure === null ? [] : [{ tableName, indexName, failure }])));
 }
 

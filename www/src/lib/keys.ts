@@ -49,7 +49,9 @@ export function keyOf(row: Row): PrimaryKey {
 
 /** A key as one short text: its values, joined. */
 export function keyText(key: Readonly<Record<string, Value>>): string {
-  return Object.values(key).map((value) => (value === "" ? "“”" : shortText(value, 40))).join(" · ");
+  return Object.values(key)
+    .map((value) => (value === "" ? "“”" : shortText(value, 40)))
+    .join(" · ");
 }
 
 /** Nothing after an open column limits a range: the rows sort by that column first. */

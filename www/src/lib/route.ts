@@ -94,7 +94,9 @@ export function formatRoute(route: Route): string {
     return `#/${EXAMPLES}${route.example === "" ? "" : `/${encodeURIComponent(route.example)}`}${settings === "" ? "" : `?${settings}`}`;
   }
   if (route.instance === undefined) return "#/";
-  const path = [route.instance === EXAMPLES ? "Examples" : route.instance, ...(route.table === undefined ? [] : [route.table])].map(encodeURIComponent).join("/");
+  const path = [route.instance === EXAMPLES ? "Examples" : route.instance, ...(route.table === undefined ? [] : [route.table])]
+    .map(encodeURIComponent)
+    .join("/");
   const parameters = new URLSearchParams();
   if (route.storage !== undefined) parameters.set("storage", route.storage);
   if (route.clock !== undefined) parameters.set("clock", String(route.clock));

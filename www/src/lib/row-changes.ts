@@ -38,17 +38,21 @@ function sameValue(a: Value, b: Value): boolean {
 
 function sameCells(a: RowColumn | undefined, b: RowColumn | undefined): boolean {
   const [these, those] = [a?.cells ?? [], b?.cells ?? []];
-  return these.length === those.length && these.every((cell, at) => {
-    const other = those[at];
-    return other !== undefined && cell.version === other.version && sameValue(cell.value, other.value);
-  });
+  return (
+    these.length === those.length &&
+    these.every((cell, at) => {
+      const other = those[at];
+      return other !== undefined && cell.version === other.version && sameValue(cell.value, other.value);
+    })
+  );
 }
 
 /** Whether a row is as it was read, or these columns of it are. */
 export function isAsRead(read: Row, now: Row | null, names?: readonly string[]): boolean {
   if (now === null) return false;
-  return differencesOf({ read: columnsOf(read), now: columnsOf(now), wanted: [] }, sameCells)
-    .every(({ name, changed }) => !changed || (names !== undefined && !names.includes(name)));
+  return differencesOf({ read: columnsOf(read), now: columnsOf(now), wanted: [] }, sameCells).every(
+    ({ name, changed }) => !changed || (names !== undefined && !names.includes(name)),
+  );
 }
 
 /** What is stored now beside what is wanted. */
@@ -69,11 +73,13 @@ const inputOf = (value: Value): InputValue => (typeof value === "number" ? doubl
  * write. It knows no columns that come in that moment, and no more than it has room for: all else the look has to see.
  */
 export function conditionOf(read: Row, names: readonly string[] = read.columnNames): Condition {
-  const filters = names.flatMap((column): ColumnFilter[] => {
-    const value = read.get(column);
-    if (value === undefined) return [{ column, comparator: "NOT_EXIST" }];
-    return isShort(value) ? [{ column, comparator: "EQUAL", value: inputOf(value), passIfMissing: false }] : [];
-  }).slice(0, MOST_COMPARISONS);
+  const filters = names
+    .flatMap((column): ColumnFilter[] => {
+      const value = read.get(column);
+      if (value === undefined) return [{ column, comparator: "NOT_EXIST" }];
+      return isShort(value) ? [{ column, comparator: "EQUAL", value: inputOf(value), passIfMissing: false }] : [];
+    })
+    .slice(0, MOST_COMPARISONS);
   const [first] = filters;
   return { rowExistence: "EXPECT_EXIST", ...(first === undefined ? {} : { column: filters.length === 1 ? first : { operator: "AND", filters } }) };
 }

@@ -49,8 +49,7 @@ function note(call: Omit<Call, "id">): void {
 export async function logged<T>(operation: string, subject: string, call: () => Promise<T>): Promise<T> {
   const at = Date.now();
   const began = performance.now();
-  const end = (consumed: Consumed | undefined, error?: TabStoreError) =>
-    note({ at, operation, subject, consumed, ms: performance.now() - began, error });
+  const end = (consumed: Consumed | undefined, error?: TabStoreError) => note({ at, operation, subject, consumed, ms: performance.now() - began, error });
   try {
     const result = await call();
     end((result as { consumed?: Consumed } | undefined)?.consumed);

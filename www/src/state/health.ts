@@ -28,7 +28,10 @@ export function forgetTroubles(): void {
 
 /** Forgets what a reading of the engine shows to be over. */
 export function settle(reading: Metrics): void {
-  const { epoch, work: { compactions } } = reading;
+  const {
+    epoch,
+    work: { compactions },
+  } = reading;
   const before = troubles.peek();
   const left = before.filter((one) => !isOver(one, reading)).map((one) => (one.since?.epoch === epoch ? one : { ...one, since: { epoch, compactions } }));
   if (left.length !== before.length || left.some((one, at) => one !== before[at])) troubles.value = left;

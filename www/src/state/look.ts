@@ -9,7 +9,9 @@ function back(): void {
   for (const run of runs) run();
 }
 
-addEventListener("blur", () => { away = true; });
+addEventListener("blur", () => {
+  away = true;
+});
 addEventListener("focus", back);
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) away = true;
@@ -19,5 +21,7 @@ document.addEventListener("visibilitychange", () => {
 /** Calls `run` whenever a person comes back, until the returned function is called. */
 export function onLook(run: () => void): () => void {
   runs.add(run);
-  return () => { runs.delete(run); };
+  return () => {
+    runs.delete(run);
+  };
 }

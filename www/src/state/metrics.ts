@@ -40,7 +40,12 @@ function remember(reading: Metrics): void {
   const at = performance.now();
   if (at - (recent.at(-1)?.at ?? at) > GAP_MS) recent = [];
   recent = [...recent, { at, writes: reading.work.writes, epoch: reading.epoch }];
-  recent = recent.slice(Math.max(0, recent.findLastIndex((one) => one.at <= at - 1000)));
+  recent = recent.slice(
+    Math.max(
+      0,
+      recent.findLastIndex((one) => one.at <= at - 1000),
+    ),
+  );
   const rate = writesInLastSecond(recent);
   batch(() => {
     writeRate.value = rate;

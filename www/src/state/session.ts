@@ -71,10 +71,18 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 async function attempt({ name, storage, create, kind, clock, lost }: Wanted): Promise<Database> {
   const own = { storage, integers: "bigint", ...(kind === undefined ? {} : { kind }) } as const;
   try {
-    return await open(name, { ...own, ...DEMO, create: create === true || lost === "recreate", ...(clock === undefined ? {} : { clock: { now: clock } }), ...(lost === undefined ? {} : { lost }) });
+    return await open(name, {
+      ...own,
+      ...DEMO,
+      create: create === true || lost === "recreate",
+      ...(clock === undefined ? {} : { clock: { now: clock } }),
+      ...(lost === undefined ? {} : { lost }),
+    });
   } catch (refusal) {
     if (asError(refusal).code !== "OTSParameterInvalid") throw refusal;
-    const db = await open(name, { ...own, create: false }).catch(() => { throw refusal; });
+    const db = await open(name, { ...own, create: false }).catch(() => {
+      throw refusal;
+    });
     try {
       if (db.role === "leader") throw refusal;
       // This changes nothing. An engine with the device's clock refuses it.

@@ -27,15 +27,41 @@ function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; 
       <ol class="key-editor">
         {value.map((column, at) => (
           <li key={at}>
-            <span class="place" aria-hidden="true">{at + 1}</span>
-            <input type="text" name={`key${at + 1}`} aria-label={`Name of key column ${at + 1}`} value={column.name} placeholder="name" autocomplete="off" spellcheck={false} onInput={(event) => set(at, { name: event.currentTarget.value })} />
+            <span class="place" aria-hidden="true">
+              {at + 1}
+            </span>
+            <input
+              type="text"
+              name={`key${at + 1}`}
+              aria-label={`Name of key column ${at + 1}`}
+              value={column.name}
+              placeholder="name"
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => set(at, { name: event.currentTarget.value })}
+            />
             <Select label={`Type of key column ${at + 1}`} value={column.type} options={KEY_TYPES} onChange={(type) => set(at, { type })} />
-            <button type="button" class="button quiet square" aria-label={`Remove key column ${at + 1}`} disabled={value.length === 1} onClick={() => onChange(value.filter((_, place) => place !== at))}><Icon name="close" /></button>
+            <button
+              type="button"
+              class="button quiet square"
+              aria-label={`Remove key column ${at + 1}`}
+              disabled={value.length === 1}
+              onClick={() => onChange(value.filter((_, place) => place !== at))}
+            >
+              <Icon name="close" />
+            </button>
           </li>
         ))}
       </ol>
       <div class="row">
-        <button type="button" class="button small" disabled={value.length === MOST_KEY_COLUMNS} onClick={() => onChange([...value, { name: "", type: "STRING" }])}><Icon name="add" /> Key column</button>
+        <button
+          type="button"
+          class="button small"
+          disabled={value.length === MOST_KEY_COLUMNS}
+          onClick={() => onChange([...value, { name: "", type: "STRING" }])}
+        >
+          <Icon name="add" /> Key column
+        </button>
         <span class="hint">Rows sort by these columns. The first is the partition key. They never change.</span>
       </div>
     </fieldset>
@@ -59,26 +85,51 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [options, setOptions] = useState(DEFAULT_OPTIONS);
   const [throughput, setThroughput] = useState({ read: "0", write: "0" });
   const action = useAction();
-  const wrong = Object.keys(optionErrors(options)).length > 0 || throughputError(throughput.read) !== undefined || throughputError(throughput.write) !== undefined;
-  const submit = () => action.run(async () => {
-    const why = trouble(name, key);
-    if (why !== undefined) throw new Error(why);
-    await logged("CreateTable", name, () => database().createTable({
-      tableName: name, primaryKey: key, ...toOptions(options),
-      reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
-    }));
-    await refreshTables();
-    focusMain();
-    onClose();
-    showTable(name);
-  });
+  const wrong =
+    Object.keys(optionErrors(options)).length > 0 || throughputError(throughput.read) !== undefined || throughputError(throughput.write) !== undefined;
+  const submit = () =>
+    action.run(async () => {
+      const why = trouble(name, key);
+      if (why !== undefined) throw new Error(why);
+      await logged("CreateTable", name, () =>
+        database().createTable({
+          tableName: name,
+          primaryKey: key,
+          ...toOptions(options),
+          reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
+        }),
+      );
+      await refreshTables();
+      focusMain();
+      onClose();
+      showTable(name);
+    });
   return (
-    <Dialog title="Create a table" size="wide" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={wrong} aria-disabled={action.busy}>Create table</button>
-    </>}>
+    <Dialog
+      title="Create a table"
+      size="wide"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={wrong} aria-disabled={action.busy}>
+            Create table
+          </button>
+        </>
+      }
+    >
       <div class="stack">
-        <TextField label="Table name" name="tableName" value={name} onInput={setName} focused hint="Letters, digits and _, first no digit. Upper and lower case differ." />
+        <TextField
+          label="Table name"
+          name="tableName"
+          value={name}
+          onInput={setName}
+          focused
+          hint="Letters, digits and _, first no digit. Upper and lower case differ."
+        />
         <KeyEditor value={key} onChange={setKey} />
         <OptionsFields value={options} onChange={setOptions} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="A budget of capacity units. Using more is never refused, only counted apart." />

@@ -24,21 +24,45 @@ interface DeleteDialogProps {
 export function DeleteDialog({ tableName, contents = "rows", onDelete, onDeleted, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState("");
   const action = useAction();
-  const submit = () => action.run(async () => {
-    if (typed !== tableName) return;
-    await onDelete();
-    focusMain();
-    onClose();
-    onDeleted();
-  });
+  const submit = () =>
+    action.run(async () => {
+      if (typed !== tableName) return;
+      await onDelete();
+      focusMain();
+      onClose();
+      onDeleted();
+    });
   return (
-    <Dialog title="Delete this table?" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button danger" disabled={typed !== tableName} aria-disabled={action.busy}>Delete table</button>
-    </>}>
+    <Dialog
+      title="Delete this table?"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button danger" disabled={typed !== tableName} aria-disabled={action.busy}>
+            Delete table
+          </button>
+        </>
+      }
+    >
       <div class="stack">
-        <p>The table <b>{tableName}</b> and all its {contents} are removed. This cannot be undone.</p>
-        <TextField label={<>Type <b>{tableName}</b> to confirm</>} name="confirm" value={typed} onInput={setTyped} focused />
+        <p>
+          The table <b>{tableName}</b> and all its {contents} are removed. This cannot be undone.
+        </p>
+        <TextField
+          label={
+            <>
+              Type <b>{tableName}</b> to confirm
+            </>
+          }
+          name="confirm"
+          value={typed}
+          onInput={setTyped}
+          focused
+        />
         <ErrorNote error={action.error} />
       </div>
     </Dialog>

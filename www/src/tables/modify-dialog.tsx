@@ -21,23 +21,37 @@ export function ModifyDialog({ table: shown, onClose }: { readonly table: TableD
   const [options, setOptions] = useState(before);
   const [throughput, setThroughput] = useState({ read: String(table.reservedThroughput.read), write: String(table.reservedThroughput.write) });
   const action = useAction();
-  const valid = Object.keys(optionErrors(options)).length === 0 && throughputError(throughput.read) === undefined && throughputError(throughput.write) === undefined;
+  const valid =
+    Object.keys(optionErrors(options)).length === 0 && throughputError(throughput.read) === undefined && throughputError(throughput.write) === undefined;
   const wanted = { read: Number(throughput.read), write: Number(throughput.write) };
   const moved = wanted.read !== table.reservedThroughput.read || wanted.write !== table.reservedThroughput.write;
   const changes = valid ? { ...changedOptions(table, options), ...(moved ? { reservedThroughput: wanted } : {}) } : {};
   const nothing = Object.keys(changes).length === 0;
-  const submit = () => action.run(async () => {
-    if (nothing) return;
-    await logged("UpdateTable", table.tableName, () => database().updateTable({ tableName: table.tableName, ...changes }));
-    await refreshTables();
-    rowsChanged.value += 1;
-    onClose();
-  });
+  const submit = () =>
+    action.run(async () => {
+      if (nothing) return;
+      await logged("UpdateTable", table.tableName, () => database().updateTable({ tableName: table.tableName, ...changes }));
+      await refreshTables();
+      rowsChanged.value += 1;
+      onClose();
+    });
   return (
-    <Dialog title={`Modify ${table.tableName}`} size="wide" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={nothing} aria-disabled={action.busy}>Save changes</button>
-    </>}>
+    <Dialog
+      title={`Modify ${table.tableName}`}
+      size="wide"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary" disabled={nothing} aria-disabled={action.busy}>
+            Save changes
+          </button>
+        </>
+      }
+    >
       <div class="stack">
         <OptionsFields value={options} onChange={setOptions} before={before} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="Can be changed once in 2 minutes." />

@@ -38,23 +38,54 @@ export function OptionsFields({ value, onChange, before }: OptionsFieldsProps) {
       <legend>Data lifecycle</legend>
       <div class="columns">
         <div class="stack tight">
-          <TextField label="Time to live (seconds)" name="timeToLive" numeric value={value.forever ? "" : value.timeToLive} placeholder={value.forever ? "-1, never expires" : "86400"} disabled={value.forever}
-            onInput={(timeToLive) => set({ timeToLive })} error={errors.timeToLive} hint={value.forever ? "Data never expires." : seconds(value.timeToLive)} />
-          <Check checked={value.forever} onChange={(forever) => set({ forever, timeToLive: forever ? value.timeToLive : value.timeToLive || "86400" })}>Never expires (-1)</Check>
+          <TextField
+            label="Time to live (seconds)"
+            name="timeToLive"
+            numeric
+            value={value.forever ? "" : value.timeToLive}
+            placeholder={value.forever ? "-1, never expires" : "86400"}
+            disabled={value.forever}
+            onInput={(timeToLive) => set({ timeToLive })}
+            error={errors.timeToLive}
+            hint={value.forever ? "Data never expires." : seconds(value.timeToLive)}
+          />
+          <Check checked={value.forever} onChange={(forever) => set({ forever, timeToLive: forever ? value.timeToLive : value.timeToLive || "86400" })}>
+            Never expires (-1)
+          </Check>
         </div>
-        <TextField label="Max versions" name="maxVersions" numeric value={value.maxVersions} onInput={(maxVersions) => set({ maxVersions })} error={errors.maxVersions}
-          hint={Number(value.maxVersions) > 500 ? "More than 500 is not advised." : "Versions kept of each column."} />
+        <TextField
+          label="Max versions"
+          name="maxVersions"
+          numeric
+          value={value.maxVersions}
+          onInput={(maxVersions) => set({ maxVersions })}
+          error={errors.maxVersions}
+          hint={Number(value.maxVersions) > 500 ? "More than 500 is not advised." : "Versions kept of each column."}
+        />
       </div>
       <div class="columns">
-        <TextField label="Max version offset (seconds)" name="maxVersionOffset" numeric value={value.maxVersionOffset} onInput={(maxVersionOffset) => set({ maxVersionOffset })} error={errors.maxVersionOffset}
-          hint={`How far a given version may lie from the clock${seconds(value.maxVersionOffset) === undefined ? "." : `: ${seconds(value.maxVersionOffset)}.`}`} />
+        <TextField
+          label="Max version offset (seconds)"
+          name="maxVersionOffset"
+          numeric
+          value={value.maxVersionOffset}
+          onInput={(maxVersionOffset) => set({ maxVersionOffset })}
+          error={errors.maxVersionOffset}
+          hint={`How far a given version may lie from the clock${seconds(value.maxVersionOffset) === undefined ? "." : `: ${seconds(value.maxVersionOffset)}.`}`}
+        />
         <div class="field">
           <span class="label">Allow update</span>
-          <Check checked={value.allowUpdate} onChange={(allowUpdate) => set({ allowUpdate })}>UpdateRow works on this table</Check>
+          <Check checked={value.allowUpdate} onChange={(allowUpdate) => set({ allowUpdate })}>
+            UpdateRow works on this table
+          </Check>
           <p class="hint">{value.allowUpdate ? "Columns of a row can be changed one by one." : "Only PutRow and DeleteRow work."}</p>
         </div>
       </div>
-      {warning !== undefined && <p class="hint caution-text" role="status">{warning}</p>}
+      {warning !== undefined && (
+        <p class="hint caution-text" role="status">
+          {warning}
+        </p>
+      )}
     </fieldset>
   );
 }

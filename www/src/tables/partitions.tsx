@@ -27,11 +27,24 @@ function useNew(shown: readonly PartitionDescription[] | undefined): ReadonlySet
   return fresh;
 }
 
-function Block({ one, whole, busiest, fresh }: { readonly one: PartitionDescription; readonly whole: number; readonly busiest: number; readonly fresh: boolean }) {
+function Block({
+  one,
+  whole,
+  busiest,
+  fresh,
+}: {
+  readonly one: PartitionDescription;
+  readonly whole: number;
+  readonly busiest: number;
+  readonly fresh: boolean;
+}) {
   const load = one.operationsPerSecond / Math.max(busiest, 1);
   return (
-    <li class={`partition ${fresh ? "fresh" : ""}`} style={{ flexGrow: Math.max(one.bytes, whole / 60, 1), "--load": load.toFixed(2) }}
-      title={`Partition ${one.partitionId}, ${range(one)}: ${bytes(one.bytes)}, ${count(one.operationsPerSecond)} operations a second`} />
+    <li
+      class={`partition ${fresh ? "fresh" : ""}`}
+      style={{ flexGrow: Math.max(one.bytes, whole / 60, 1), "--load": load.toFixed(2) }}
+      title={`Partition ${one.partitionId}, ${range(one)}: ${bytes(one.bytes)}, ${count(one.operationsPerSecond)} operations a second`}
+    />
   );
 }
 
@@ -47,19 +60,45 @@ export function Partitions({ tableName, column }: { readonly tableName: string; 
   return (
     <section class="partitions" aria-label="Partitions">
       <p class="partitions-head">
-        <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{counted(shown.length, "partition")}</button>
-        <span class="faint" title="A partition splits when it has grown or is asked for much, and merges with its neighbour when both are small and little is asked of them"><Size value={whole} /> in segments, cut between values of {column}</span>
+        <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {counted(shown.length, "partition")}
+        </button>
+        <span
+          class="faint"
+          title="A partition splits when it has grown or is asked for much, and merges with its neighbour when both are small and little is asked of them"
+        >
+          <Size value={whole} /> in segments, cut between values of {column}
+        </span>
       </p>
-      <ol class="partition-strip">{shown.map((one) => <Block key={one.partitionId} one={one} whole={whole} busiest={busiest} fresh={fresh.has(one.partitionId)} />)}</ol>
+      <ol class="partition-strip">
+        {shown.map((one) => (
+          <Block key={one.partitionId} one={one} whole={whole} busiest={busiest} fresh={fresh.has(one.partitionId)} />
+        ))}
+      </ol>
       {open && (
         <div class="partition-table grid-scroll" tabIndex={0} role="region" aria-label="All partitions">
           <table class="grid">
-            <thead><tr><th scope="col">Id</th><th scope="col">From</th><th scope="col">To, not included</th><th scope="col" class="right">Stored</th><th scope="col" class="right">Operations a second</th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">Id</th>
+                <th scope="col">From</th>
+                <th scope="col">To, not included</th>
+                <th scope="col" class="right">
+                  Stored
+                </th>
+                <th scope="col" class="right">
+                  Operations a second
+                </th>
+              </tr>
+            </thead>
             <tbody>
               {shown.map((one) => (
                 <tr key={one.partitionId} class={fresh.has(one.partitionId) ? "fresh" : ""}>
-                  <td>{one.partitionId}</td><td>{bound(one.lowerBound, "–")}</td><td>{bound(one.upperBound, "–")}</td>
-                  <td class="right">{bytes(one.bytes)}</td><td class="right">{count(one.operationsPerSecond)}</td>
+                  <td>{one.partitionId}</td>
+                  <td>{bound(one.lowerBound, "–")}</td>
+                  <td>{bound(one.upperBound, "–")}</td>
+                  <td class="right">{bytes(one.bytes)}</td>
+                  <td class="right">{count(one.operationsPerSecond)}</td>
                 </tr>
               ))}
             </tbody>

@@ -25,14 +25,29 @@ export function TableList() {
         <h2>Tables {list !== undefined && <span class="number">{list.length}</span>}</h2>
       </div>
       <div class="side-actions">
-        <button type="button" class="button" onClick={() => setDialog("create")}><Icon name="add" /> Create table</button>
-        <button type="button" class="button" onClick={() => setDialog("import")}><Icon name="upload" /> Import data</button>
+        <button type="button" class="button" onClick={() => setDialog("create")}>
+          <Icon name="add" /> Create table
+        </button>
+        <button type="button" class="button" onClick={() => setDialog("import")}>
+          <Icon name="upload" /> Import data
+        </button>
       </div>
-      {tablesError.value !== undefined && <p class="error-note" role="alert">{tablesError.value}</p>}
+      {tablesError.value !== undefined && (
+        <p class="error-note" role="alert">
+          {tablesError.value}
+        </p>
+      )}
       <ul class="table-list">
         {list?.map(({ tableName, primaryKey }) => (
           <li key={tableName}>
-            <button type="button" aria-current={route.value.table === tableName ? "page" : undefined} onClick={() => { showTable(tableName); focusMain(); }}>
+            <button
+              type="button"
+              aria-current={route.value.table === tableName ? "page" : undefined}
+              onClick={() => {
+                showTable(tableName);
+                focusMain();
+              }}
+            >
               <Icon name="table" />
               <span class="table-name">{tableName}</span>
               <span class="faint">{primaryKey.map(({ name }) => name).join(", ")}</span>
@@ -43,15 +58,36 @@ export function TableList() {
       {list?.length === 0 && <p class="empty">No tables yet.</p>}
       <section class="side-azure" aria-labelledby="azure-title">
         <h2 id="azure-title">Azure tables</h2>
-        {route.value.account !== undefined ? <AzureSide /> : (
-          <button type="button" class="button" onClick={() => { showEntities(lastAccount()); focusMain(); }}><Icon name="table" /> Show an account</button>
+        {route.value.account !== undefined ? (
+          <AzureSide />
+        ) : (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              showEntities(lastAccount());
+              focusMain();
+            }}
+          >
+            <Icon name="table" /> Show an account
+          </button>
         )}
       </section>
       <div class="side-lessons">
         <h2>Lessons</h2>
         <ul class="table-list">
           {LESSONS.map((lesson) => (
-            <li key={lesson.id}><button type="button" onClick={() => { chosenLesson.value = lesson; }}><Icon name="lesson" /><span>{lesson.title}</span></button></li>
+            <li key={lesson.id}>
+              <button
+                type="button"
+                onClick={() => {
+                  chosenLesson.value = lesson;
+                }}
+              >
+                <Icon name="lesson" />
+                <span>{lesson.title}</span>
+              </button>
+            </li>
           ))}
         </ul>
       </div>

@@ -19,13 +19,29 @@ function Facts({ table }: { readonly table: TableDescription }) {
   const { read, write } = table.reservedThroughput;
   return (
     <ul class="facts" aria-label="Options of the table">
-      {table.primaryKey.map(({ name, type }, at) => <li key={name} title={at === 0 ? "Partition key" : "Key column"}><span class="tag key">{name}</span> {type}</li>)}
-      <li title="Max versions">{count(table.maxVersions)} {table.maxVersions === 1 ? "version" : "versions"} a column</li>
+      {table.primaryKey.map(({ name, type }, at) => (
+        <li key={name} title={at === 0 ? "Partition key" : "Key column"}>
+          <span class="tag key">{name}</span> {type}
+        </li>
+      ))}
+      <li title="Max versions">
+        {count(table.maxVersions)} {table.maxVersions === 1 ? "version" : "versions"} a column
+      </li>
       <li title={`Time to live: ${table.timeToLive}`}>{timeToLive(table.timeToLive)}</li>
       <li title={`Max version offset: ${table.maxVersionOffset} s`}>versions within {period(table.maxVersionOffset)} of the clock</li>
-      {!table.allowUpdate && <li><span class="tag caution">updates not allowed</span></li>}
-      {read + write > 0 && <li>reserved: {count(read)} read, {count(write)} write units a second</li>}
-      <li class="faint" title="Created">since {instant(table.creationTime).slice(0, 16)}</li>
+      {!table.allowUpdate && (
+        <li>
+          <span class="tag caution">updates not allowed</span>
+        </li>
+      )}
+      {read + write > 0 && (
+        <li>
+          reserved: {count(read)} read, {count(write)} write units a second
+        </li>
+      )}
+      <li class="faint" title="Created">
+        since {instant(table.creationTime).slice(0, 16)}
+      </li>
     </ul>
   );
 }
@@ -36,7 +52,13 @@ function useAccounts(wanted: boolean): readonly string[] {
   useEffect(() => {
     let over = false;
     // Nobody needs to hear of a failure: the accounts are an offer.
-    if (wanted) void import("../azure/client.ts").then(({ listAccounts }) => listAccounts(database())).then((names) => !over && setAccounts(names), () => {});
+    if (wanted)
+      void import("../azure/client.ts")
+        .then(({ listAccounts }) => listAccounts(database()))
+        .then(
+          (names) => !over && setAccounts(names),
+          () => {},
+        );
     return () => {
       over = true;
       setAccounts([]);
@@ -52,18 +74,34 @@ function Nothing() {
   const empty = tables.value?.length === 0;
   const accounts = useAccounts(empty);
   if (tables.value === undefined) return null;
-  const hint = empty ? "Create a table, run a lesson, or import one of the data sets to have something to look at."
-    : missing !== undefined ? "It was deleted, or its name is written in another way: upper and lower case differ." : "Its rows are shown here.";
-  const title = missing !== undefined ? `There is no table called ${missing}` : !empty ? "Choose a table" : accounts.length > 0 ? "Only Azure tables" : "An empty instance";
+  const hint = empty
+    ? "Create a table, run a lesson, or import one of the data sets to have something to look at."
+    : missing !== undefined
+      ? "It was deleted, or its name is written in another way: upper and lower case differ."
+      : "Its rows are shown here.";
+  const title =
+    missing !== undefined ? `There is no table called ${missing}` : !empty ? "Choose a table" : accounts.length > 0 ? "Only Azure tables" : "An empty instance";
   return (
     <div class="nothing">
       <h1 id="title">{title}</h1>
-      {accounts.length > 0 && <>
-        <p>This instance has Azure tables, by account:</p>
-        <div class="row">{accounts.map((name) => <button key={name} type="button" class="button" onClick={() => showEntities(name)}>{name}</button>)}</div>
-      </>}
+      {accounts.length > 0 && (
+        <>
+          <p>This instance has Azure tables, by account:</p>
+          <div class="row">
+            {accounts.map((name) => (
+              <button key={name} type="button" class="button" onClick={() => showEntities(name)}>
+                {name}
+              </button>
+            ))}
+          </div>
+        </>
+      )}
       <p>{hint}</p>
-      {empty && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
+      {empty && (
+        <button type="button" class="button primary" onClick={() => setImporting(true)}>
+          <Icon name="upload" /> Import data
+        </button>
+      )}
       {importing && <ImportDialog onClose={() => setImporting(false)} />}
     </div>
   );
@@ -84,8 +122,12 @@ export function TableView() {
       <header class="table-head">
         <h1 id="title">{table.tableName}</h1>
         <div class="row push">
-          <button type="button" class="button" onClick={() => setDialog("modify")}><Icon name="edit" /> Modify table</button>
-          <button type="button" class="button" onClick={() => setDialog("delete")}><Icon name="remove" /> Delete table</button>
+          <button type="button" class="button" onClick={() => setDialog("modify")}>
+            <Icon name="edit" /> Modify table
+          </button>
+          <button type="button" class="button" onClick={() => setDialog("delete")}>
+            <Icon name="remove" /> Delete table
+          </button>
         </div>
         <Facts table={table} />
       </header>

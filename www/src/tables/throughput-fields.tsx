@@ -19,13 +19,35 @@ export function throughputError(typed: string): string | undefined {
 }
 
 /** The fields. */
-export function ThroughputFields({ value, onChange, hint }: { readonly value: ThroughputTexts; readonly onChange: (value: ThroughputTexts) => void; readonly hint: string }) {
+export function ThroughputFields({
+  value,
+  onChange,
+  hint,
+}: {
+  readonly value: ThroughputTexts;
+  readonly onChange: (value: ThroughputTexts) => void;
+  readonly hint: string;
+}) {
   return (
     <fieldset class="stack">
       <legend>Reserved throughput</legend>
       <div class="columns">
-        <TextField label="Read units a second" name="readUnits" numeric value={value.read} onInput={(read) => onChange({ ...value, read })} error={throughputError(value.read)} />
-        <TextField label="Write units a second" name="writeUnits" numeric value={value.write} onInput={(write) => onChange({ ...value, write })} error={throughputError(value.write)} />
+        <TextField
+          label="Read units a second"
+          name="readUnits"
+          numeric
+          value={value.read}
+          onInput={(read) => onChange({ ...value, read })}
+          error={throughputError(value.read)}
+        />
+        <TextField
+          label="Write units a second"
+          name="writeUnits"
+          numeric
+          value={value.write}
+          onInput={(write) => onChange({ ...value, write })}
+          error={throughputError(value.write)}
+        />
       </div>
       <p class="hint">{hint}</p>
     </fieldset>

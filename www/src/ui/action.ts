@@ -19,10 +19,12 @@ export function useAction(): Action {
     if (state.busy) return;
     setState({ busy: true, error: undefined });
     // Work may throw before its first await, for example on a text that is no number.
-    Promise.resolve().then(work).then(
-      () => setState({ busy: false, error: undefined }),
-      (error: unknown) => setState({ busy: false, error }),
-    );
+    Promise.resolve()
+      .then(work)
+      .then(
+        () => setState({ busy: false, error: undefined }),
+        (error: unknown) => setState({ busy: false, error }),
+      );
   };
   return { ...state, run, fail: (error) => setState({ busy: false, error }) };
 }

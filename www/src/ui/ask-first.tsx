@@ -25,10 +25,20 @@ export function AskFirst({ icon, label, yes, no = "Keep it", busy, onYes }: AskF
   }, [asked]);
   return (
     <span class="row" ref={place}>
-      {asked !== true ? <button key="ask" type="button" class="button" onClick={() => setAsked(true)}><Icon name={icon} /> {label}</button> : <>
-        <button key="yes" type="button" class="button danger" aria-disabled={busy} onClick={onYes}>{yes}</button>
-        <button key="no" type="button" class="button" onClick={() => setAsked(false)}>{no}</button>
-      </>}
+      {asked !== true ? (
+        <button key="ask" type="button" class="button" onClick={() => setAsked(true)}>
+          <Icon name={icon} /> {label}
+        </button>
+      ) : (
+        <>
+          <button key="yes" type="button" class="button danger" aria-disabled={busy} onClick={onYes}>
+            {yes}
+          </button>
+          <button key="no" type="button" class="button" onClick={() => setAsked(false)}>
+            {no}
+          </button>
+        </>
+      )}
     </span>
   );
 }

@@ -18,16 +18,17 @@ export function useColumns(all: readonly string[], rows: number): ShownColumns {
   const [near, setNear] = useState(0);
   const { first, end, most } = columnPage(all.length, rows, near);
   const names = all.slice(first, end);
-  const pager = names.length === all.length ? null : (
-    <div class="row column-pager" role="group" aria-label="Columns shown">
-      <span role="status" class="pager-place">{`Columns ${count(first + 1)} to ${count(end)} of ${count(all.length)}: ${names[0]} … ${names.at(-1)}`}</span>
-      <div class="button-group push">
-        <PageButton icon="first" label="First columns" disabled={first === 0} onClick={() => setNear(0)} />
-        <PageButton icon="previous" label="Previous columns" disabled={first === 0} onClick={() => setNear(first - most)} />
-        <PageButton icon="next" label="Next columns" disabled={end === all.length} onClick={() => setNear(end)} />
-        <PageButton icon="last" label="Last columns" disabled={end === all.length} onClick={() => setNear(all.length - 1)} />
+  const pager =
+    names.length === all.length ? null : (
+      <div class="row column-pager" role="group" aria-label="Columns shown">
+        <span role="status" class="pager-place">{`Columns ${count(first + 1)} to ${count(end)} of ${count(all.length)}: ${names[0]} … ${names.at(-1)}`}</span>
+        <div class="button-group push">
+          <PageButton icon="first" label="First columns" disabled={first === 0} onClick={() => setNear(0)} />
+          <PageButton icon="previous" label="Previous columns" disabled={first === 0} onClick={() => setNear(first - most)} />
+          <PageButton icon="next" label="Next columns" disabled={end === all.length} onClick={() => setNear(end)} />
+          <PageButton icon="last" label="Last columns" disabled={end === all.length} onClick={() => setNear(all.length - 1)} />
+        </div>
       </div>
-    </div>
-  );
+    );
   return { names, pager };
 }

@@ -30,13 +30,28 @@ export function ConflictTable<T>({ part, wish, differences, differs, cell }: Con
       <div class="grid-scroll">
         {/* On a phone the name stands above both values, and then only the roles say that it is a table. */}
         <table class="grid conflict" role="table">
-          <thead role="rowgroup"><tr role="row">{[part, "Stored now", wish].map((heading) => <th key={heading} role="columnheader" scope="col">{heading}</th>)}</tr></thead>
+          <thead role="rowgroup">
+            <tr role="row">
+              {[part, "Stored now", wish].map((heading) => (
+                <th key={heading} role="columnheader" scope="col">
+                  {heading}
+                </th>
+              ))}
+            </tr>
+          </thead>
           <tbody role="rowgroup">
             {rows.map((one) => (
               <tr key={one.name} role="row" class={differs(one) ? "differs" : ""}>
-                <th role="rowheader" scope="row">{one.name}{one.changed && <span class="tag caution">changed elsewhere</span>}</th>
-                <td role="cell" class="whole">{draw(one.now)}</td>
-                <td role="cell" class="whole">{draw(one.wanted)}</td>
+                <th role="rowheader" scope="row">
+                  {one.name}
+                  {one.changed && <span class="tag caution">changed elsewhere</span>}
+                </th>
+                <td role="cell" class="whole">
+                  {draw(one.now)}
+                </td>
+                <td role="cell" class="whole">
+                  {draw(one.wanted)}
+                </td>
               </tr>
             ))}
           </tbody>

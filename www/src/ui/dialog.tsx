@@ -44,17 +44,41 @@ export function Dialog({ title, onClose, onSubmit, size = "narrow", step, childr
     <>
       <header class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}><Icon name="close" /></button>
+        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
       </header>
       {/* It can have the focus: arrow keys scroll it where nothing inside can have it. */}
-      <div class="dialog-body" tabIndex={onSubmit === undefined ? 0 : -1} role="group" aria-labelledby={id}>{children}</div>
+      <div class="dialog-body" tabIndex={onSubmit === undefined ? 0 : -1} role="group" aria-labelledby={id}>
+        {children}
+      </div>
       {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}
     </>
   );
   return (
-    <dialog ref={element} tabIndex={-1} class={`dialog ${size}`} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }}>
-      {onSubmit === undefined ? <div class="dialog-form">{body}</div> : (
-        <form class="dialog-form" noValidate onSubmit={(event) => { event.preventDefault(); onSubmit(); }}>{body}</form>
+    <dialog
+      ref={element}
+      tabIndex={-1}
+      class={`dialog ${size}`}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      {onSubmit === undefined ? (
+        <div class="dialog-form">{body}</div>
+      ) : (
+        <form
+          class="dialog-form"
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            onSubmit();
+          }}
+        >
+          {body}
+        </form>
       )}
     </dialog>
   );

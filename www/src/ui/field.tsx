@@ -27,7 +27,11 @@ export function Field({ label, hint, error, children }: FieldProps) {
     <div class="field">
       <label for={id}>{label}</label>
       {children({ id, "aria-describedby": described ? about : undefined, "aria-invalid": error === undefined ? undefined : true })}
-      {described && <p id={about} class={error === undefined ? "hint" : "hint wrong"}>{error ?? hint}</p>}
+      {described && (
+        <p id={about} class={error === undefined ? "hint" : "hint wrong"}>
+          {error ?? hint}
+        </p>
+      )}
     </div>
   );
 }
@@ -51,9 +55,19 @@ export function TextField({ label, value, onInput, hint, error, placeholder, dis
   return (
     <Field label={label} hint={hint} error={error}>
       {(ties) => (
-        <input {...ties} type="text" name={name} value={value} placeholder={placeholder} disabled={disabled} autofocus={focused}
-          inputMode={numeric ? "numeric" : undefined} autocomplete="off" spellcheck={false}
-          onInput={(event) => onInput(event.currentTarget.value)} />
+        <input
+          {...ties}
+          type="text"
+          name={name}
+          value={value}
+          placeholder={placeholder}
+          disabled={disabled}
+          autofocus={focused}
+          inputMode={numeric ? "numeric" : undefined}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
       )}
     </Field>
   );
@@ -76,7 +90,11 @@ export function Select<T extends string>({ value, options, onChange, label, disa
     <select id={id} value={value} aria-label={label} disabled={disabled} autofocus={focused} onChange={(event) => onChange(event.currentTarget.value as T)}>
       {options.map((option) => {
         const [key, title] = typeof option === "string" ? [option, option] : option;
-        return <option key={key} value={key} selected={key === value}>{title}</option>;
+        return (
+          <option key={key} value={key} selected={key === value}>
+            {title}
+          </option>
+        );
       })}
     </select>
   );

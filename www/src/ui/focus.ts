@@ -49,9 +49,11 @@ const FIELD = "input:not(:disabled):not([type=file]), select:not(:disabled), tex
  */
 export function focusStart(dialog: HTMLDialogElement): void {
   const find = (selector: string) => dialog.querySelector<HTMLElement>(selector);
-  const start = find("[autofocus]") ?? (find("form.dialog-form") === null
-    ? find(".dialog-body .choice") ?? find(".dialog-body")
-    : find(`.dialog-body :is(${FIELD})`) ?? find(".dialog-foot .button"));
+  const start =
+    find("[autofocus]") ??
+    (find("form.dialog-form") === null
+      ? (find(".dialog-body .choice") ?? find(".dialog-body"))
+      : (find(`.dialog-body :is(${FIELD})`) ?? find(".dialog-foot .button")));
   start?.focus();
 }
 
@@ -62,7 +64,9 @@ export function lostInside(element: Element): boolean {
 
 /** From now on, when the element with the focus is removed, the nearest element around it that can have the focus takes it. */
 export function keepFocus(): void {
-  document.addEventListener("focusin", ({ target }) => { path = around(target); });
+  document.addEventListener("focusin", ({ target }) => {
+    path = around(target);
+  });
   new MutationObserver(() => {
     const [last] = path;
     // A click beside everything takes the focus away. That is no loss.

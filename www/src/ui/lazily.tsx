@@ -12,10 +12,23 @@ export function lazily(load: () => Promise<ComponentType>): ComponentType {
     const [state, setState] = useState<{ readonly error?: unknown }>({});
     useEffect(() => {
       if (loaded !== undefined) return;
-      load().then((page) => { loaded = page; }).then(() => setState({}), (error: unknown) => setState({ error }));
+      load()
+        .then((page) => {
+          loaded = page;
+        })
+        .then(
+          () => setState({}),
+          (error: unknown) => setState({ error }),
+        );
     }, []);
     const Page = loaded;
     if (Page !== undefined) return <Page />;
-    return state.error === undefined ? <p class="example-wait" role="status">Loading …</p> : <ErrorNote error={state.error} />;
+    return state.error === undefined ? (
+      <p class="example-wait" role="status">
+        Loading …
+      </p>
+    ) : (
+      <ErrorNote error={state.error} />
+    );
   };
 }

@@ -21,7 +21,10 @@ export function Banner({ tone, title, children, actions }: BannerProps) {
   return (
     <div class={`banner ${tone}`} role={tone === "error" || tone === "warning" ? "alert" : "status"}>
       {(tone === "warning" || tone === "error") && <Icon name="warning" />}
-      <div class="banner-text"><strong>{title}</strong>{children !== undefined && <div>{children}</div>}</div>
+      <div class="banner-text">
+        <strong>{title}</strong>
+        {children !== undefined && <div>{children}</div>}
+      </div>
       {actions !== undefined && <div class="banner-actions">{actions}</div>}
     </div>
   );
@@ -32,5 +35,9 @@ export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const { code, message } = asError(error);
   const advice = adviceFor(code);
-  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {advice === undefined ? message : `${sentence(message)} ${advice}`}</p>;
+  return (
+    <p class="error-note" role="alert">
+      {code !== "Error" && <code>{code}</code>} {advice === undefined ? message : `${sentence(message)} ${advice}`}
+    </p>
+  );
 }

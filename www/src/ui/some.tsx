@@ -18,11 +18,16 @@ export function useSome(total: number, step: number, noun: string): Some {
   const [most, setMost] = useState(step);
   const shown = Math.min(most, total);
   const grow = (by: number) => setMost(most + by);
-  const more = shown === total ? null : (
-    <p class="row hint">
-      <span role="status">{count(shown)} of {count(total)} {noun} are shown.</span>
-      <button type="button" class="button small" onClick={() => grow(step)}>Show {count(Math.min(step, total - shown))} more</button>
-    </p>
-  );
+  const more =
+    shown === total ? null : (
+      <p class="row hint">
+        <span role="status">
+          {count(shown)} of {count(total)} {noun} are shown.
+        </span>
+        <button type="button" class="button small" onClick={() => grow(step)}>
+          Show {count(Math.min(step, total - shown))} more
+        </button>
+      </p>
+    );
   return { shown, grow, more };
 }

@@ -4,7 +4,6 @@ import { deleteDB, type IDBPDatabase, openDB } from "idb";
 import type { BenchRow } from "../data.js";
 import { type Engine, SCAN_PAGE } from "../engine.js";
 
-
 /** One object store a table, rows as objects, keys in them. */
 export async function start(): Promise<Engine> {
   let db: IDBPDatabase;

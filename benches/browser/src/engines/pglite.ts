@@ -6,8 +6,8 @@ import { type Engine, SCAN_PAGE, type Table } from "../engine.js";
 
 const COLUMNS = "id, name, city, note, score, count";
 const put = (table: Table) =>
-  `INSERT INTO ${table} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO UPDATE SET`
-  + " name = EXCLUDED.name, city = EXCLUDED.city, note = EXCLUDED.note, score = EXCLUDED.score, count = EXCLUDED.count";
+  `INSERT INTO ${table} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO UPDATE SET` +
+  " name = EXCLUDED.name, city = EXCLUDED.city, note = EXCLUDED.note, score = EXCLUDED.score, count = EXCLUDED.count";
 
 /**
  * Its storage in IndexedDB, which knows when the work that relaxed durability has left is done. Closing does not wait

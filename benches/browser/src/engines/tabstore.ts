@@ -16,7 +16,10 @@ export function tabstore(worker: boolean, place: OpenOptions = { storage: "index
         for (const tableName of ["bulk", "single"]) await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }] });
         await db.createTable({
           tableName: "indexed",
-          primaryKey: [{ name: "city", type: "STRING" }, { name: "id", type: "INTEGER" }],
+          primaryKey: [
+            { name: "city", type: "STRING" },
+            { name: "id", type: "INTEGER" },
+          ],
           definedColumns: [{ name: "count", type: "INTEGER" }],
           indexes: [{ indexName: "place", type: "LOCAL", primaryKey: ["city", "count"], columns: [] }],
         });

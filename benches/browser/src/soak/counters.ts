@@ -16,7 +16,11 @@ export class Tally {
 export class Counting implements Client {
   private readonly next: () => number;
 
-  constructor(private readonly scene: Scene, private readonly tally: Tally, seed: number) {
+  constructor(
+    private readonly scene: Scene,
+    private readonly tally: Tally,
+    seed: number,
+  ) {
     this.next = random(seed);
   }
 
@@ -32,7 +36,8 @@ export class Counting implements Client {
         step = 1;
         tally.asked[which] += 1;
         const { row } = await scene.time("increment", () =>
-          scene.db.updateRow({ tableName: COUNTERS, primaryKey, increment: { value: 1 }, returnContent: { afterModify: ["value"] } }));
+          scene.db.updateRow({ tableName: COUNTERS, primaryKey, increment: { value: 1 }, returnContent: { afterModify: ["value"] } }),
+        );
         tally.acknowledged[which] += 1;
         found = row?.get("value");
       } else {

@@ -35,7 +35,10 @@ export class Expiring implements Client {
   /** Rows before this one are long gone. */
   private forgotten = 0;
 
-  constructor(private readonly scene: Scene, seed: number) {
+  constructor(
+    private readonly scene: Scene,
+    seed: number,
+  ) {
     this.next = random(seed * 77);
   }
 

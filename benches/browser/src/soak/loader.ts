@@ -83,7 +83,10 @@ export class Loader implements Client {
 
 /** Scans the table that is being loaded. */
 export class Watcher implements Client {
-  constructor(private readonly scene: Scene, private readonly loader: Loader) {}
+  constructor(
+    private readonly scene: Scene,
+    private readonly loader: Loader,
+  ) {}
 
   async run(): Promise<void> {
     while (!this.scene.over) {

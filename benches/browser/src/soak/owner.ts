@@ -24,7 +24,11 @@ export class Owner implements Client {
   private seq: number;
   private readonly prefix: string;
 
-  constructor(private readonly scene: Scene, index: number, seed: number) {
+  constructor(
+    private readonly scene: Scene,
+    index: number,
+    seed: number,
+  ) {
     this.next = random(seed * 1000 + index);
     this.prefix = `c${index}`;
     this.seq = index * 1e9;
@@ -64,7 +68,8 @@ export class Owner implements Client {
       return;
     }
     const { seq, text, hits, extra } = row.toObject();
-    if (seq !== state.seq || hits !== state.hits || extra !== state.extra || text !== textOf(state.seq, state.size)) wrong(`row ${place} of ${this.prefix}`, { seq, hits, extra, text }, state);
+    if (seq !== state.seq || hits !== state.hits || extra !== state.extra || text !== textOf(state.seq, state.size))
+      wrong(`row ${place} of ${this.prefix}`, { seq, hits, extra, text }, state);
   }
 
   /** Single operations on different rows. */
@@ -94,8 +99,7 @@ export class Owner implements Client {
       this.rows.set(place, fresh);
     } else if (kind < 80) {
       const { seq, size } = this.fresh();
-      await this.scene.time("update", () =>
-        db.updateRow({ tableName: OWNED, primaryKey, put: { seq, text: textOf(seq, size) }, deleteColumns: ["extra"] }));
+      await this.scene.time("update", () => db.updateRow({ tableName: OWNED, primaryKey, put: { seq, text: textOf(seq, size) }, deleteColumns: ["extra"] }));
       this.rows.set(place, { ...state, seq, size, extra: undefined });
     } else if (kind < 92) {
       await this.scene.time("increment", () => db.updateRow({ tableName: OWNED, primaryKey, increment: { hits: 1 } }));
@@ -111,10 +115,15 @@ export class Owner implements Client {
     const changes = new Map<number, State | undefined>();
     for (let i = 0; i < 20; i++) changes.set(first + (this.next() % 60), this.next() % 5 === 0 ? undefined : this.fresh());
     const results = await this.scene.time("batch of 20 writes", () =>
-      this.scene.db.batchWriteRow([...changes].map(([place, state]) => {
-        const primaryKey = this.key(place);
-        return state === undefined ? { tableName: OWNED, delete: { primaryKey } } : { tableName: OWNED, put: { primaryKey, attributes: this.attributes(state) } };
-      })));
+      this.scene.db.batchWriteRow(
+        [...changes].map(([place, state]) => {
+          const primaryKey = this.key(place);
+          return state === undefined
+            ? { tableName: OWNED, delete: { primaryKey } }
+            : { tableName: OWNED, put: { primaryKey, attributes: this.attributes(state) } };
+        }),
+      ),
+    );
     let i = 0;
     for (const [place, state] of changes) {
       const result = results[i++];
@@ -127,7 +136,8 @@ export class Owner implements Client {
   private async getMany(): Promise<void> {
     const places = [...new Set(Array.from({ length: 50 }, () => this.next() % PLACES))];
     const [results] = await this.scene.time("batch of 50 gets", () =>
-      this.scene.db.batchGetRow([{ tableName: OWNED, primaryKeys: places.map((place) => this.key(place)) }]));
+      this.scene.db.batchGetRow([{ tableName: OWNED, primaryKeys: places.map((place) => this.key(place)) }]),
+    );
     results.forEach((result, i) => {
       if (!result.ok) throw result.error;
       this.check(places[i], result.row);
@@ -141,7 +151,8 @@ export class Owner implements Client {
     const edges = { start: this.key(backward ? end - 1 : first), end: this.key(backward ? first - 1 : end) };
     if (backward && first === 0) return;
     const { rows, nextStartPrimaryKey } = await this.scene.time("range", () =>
-      this.scene.db.getRange({ tableName: OWNED, direction: backward ? "BACKWARD" : "FORWARD", ...edges }));
+      this.scene.db.getRange({ tableName: OWNED, direction: backward ? "BACKWARD" : "FORWARD", ...edges }),
+    );
     const found = new Map(rows.map((row) => [placeOf(row.primaryKey), row]));
     // A page may end early: then it says where.
     const stop = nextStartPrimaryKey === null ? undefined : placeOf(nextStartPrimaryKey);

@@ -42,7 +42,11 @@ const causes = new Map<string, { slowest: Slowest; cause: string }>();
 /** A cache that the data does not fit into, memtables that are often full, and partitions that split and merge. */
 function openIt(now: number): Promise<Database> {
   return open(NAME, {
-    worker: true, storage: "indexeddb", cacheBytes: 4 << 20, memtableBytes: 1 << 20, clock: { now },
+    worker: true,
+    storage: "indexeddb",
+    cacheBytes: 4 << 20,
+    memtableBytes: 1 << 20,
+    clock: { now },
     partitions: { splitBytes: 1 << 20, mergeBytes: 1 << 18, splitOperations: 500 },
   });
 }
@@ -102,13 +106,18 @@ const soak = {
     clients = [
       ...Array.from({ length: OWNERS }, (_, i) => new Owner(scene, i, seed)),
       ...Array.from({ length: COUNTING }, (_, i) => new Counting(scene, tally, seed * 31 + i)),
-      new Expiring(scene, seed), loader, new Watcher(scene, loader),
+      new Expiring(scene, seed),
+      loader,
+      new Watcher(scene, loader),
     ];
-    running = Promise.all(clients.map((client) =>
-      client.run().catch((error: unknown) => {
-        failure ??= error instanceof Error ? String(error.stack) : String(error);
-        scene.over = true;
-      })));
+    running = Promise.all(
+      clients.map((client) =>
+        client.run().catch((error: unknown) => {
+          failure ??= error instanceof Error ? String(error.stack) : String(error);
+          scene.over = true;
+        }),
+      ),
+    );
     looking = setInterval(() => void look().catch(() => {}), SAMPLE);
   },
 
@@ -116,8 +125,15 @@ const soak = {
     (globalThis as { gc?: () => void }).gc?.();
     const { usage = 0 } = await navigator.storage.estimate();
     return {
-      recent: scene.latencies.takeRecent(), all: summaries(scene.latencies.all), causes: Object.fromEntries([...causes].map(([kind, one]) => [kind, one.cause])),
-      compared: scene.compared, failure, metrics: await scene.db.metrics(), splits, merges, usage,
+      recent: scene.latencies.takeRecent(),
+      all: summaries(scene.latencies.all),
+      causes: Object.fromEntries([...causes].map(([kind, one]) => [kind, one.cause])),
+      compared: scene.compared,
+      failure,
+      metrics: await scene.db.metrics(),
+      splits,
+      merges,
+      usage,
     };
   },
 

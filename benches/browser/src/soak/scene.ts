@@ -20,7 +20,10 @@ export class Scene {
   /** The store's clock. Only the client of expiring rows moves it. */
   now: number;
 
-  constructor(public db: Database, now: number) {
+  constructor(
+    public db: Database,
+    now: number,
+  ) {
     this.now = now;
   }
 
@@ -58,4 +61,7 @@ export function placeOf({ group, n }: Record<string, unknown>): number {
 }
 
 /** The key columns of all tables here. */
-export const PRIMARY_KEY = [{ name: "group", type: "STRING" }, { name: "n", type: "INTEGER" }] as const;
+export const PRIMARY_KEY = [
+  { name: "group", type: "STRING" },
+  { name: "n", type: "INTEGER" },
+] as const;

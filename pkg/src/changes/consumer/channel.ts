@@ -49,9 +49,14 @@ export function expiredPlace({ tableName, group }: GroupRow, cause: unknown): Er
   // The rows of an account's table come by its own entry alone.
   const again = isOfAccount(tableName)
     ? "Note the time, read the table, and begin again with that time as 'from'."
-    : "Begin again: the type \"BaseAndStream\" reads the table first.";
-  return failure("OTSTunnelExpired", 400, `The place of group '${group}' in the changes of table '${tableName}' has expired: records behind it are gone.`,
-    `Delete the group, db.consumer({ tableName, group }).delete(). ${again}`, cause);
+    : 'Begin again: the type "BaseAndStream" reads the table first.';
+  return failure(
+    "OTSTunnelExpired",
+    400,
+    `The place of group '${group}' in the changes of table '${tableName}' has expired: records behind it are gone.`,
+    `Delete the group, db.consumer({ tableName, group }).delete(). ${again}`,
+    cause,
+  );
 }
 
 /** See the top of the file. */
@@ -69,7 +74,10 @@ export class Channel {
   private stored = 0;
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly source: Source, private row: ChannelRow) {
+  constructor(
+    private readonly source: Source,
+    private row: ChannelRow,
+  ) {
     this.place = row;
   }
 
@@ -146,8 +154,12 @@ export class Channel {
       this.row = found;
     }
     this.lost = true;
-    throw failure("OTSSequenceNumberNotMatch", 400, `The checkpoint of channel '${this.id}' of group '${group.group}' is refused: this consumer does not have the channel any more.`,
-      "Another consumer gets these records again. This one may go on with its other channels.");
+    throw failure(
+      "OTSSequenceNumberNotMatch",
+      400,
+      `The checkpoint of channel '${this.id}' of group '${group.group}' is refused: this consumer does not have the channel any more.`,
+      "Another consumer gets these records again. This one may go on with its other channels.",
+    );
   }
 
   private async storePlace(place: Place): Promise<void> {

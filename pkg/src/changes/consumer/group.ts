@@ -12,7 +12,14 @@ import { Channel, expiredPlace, type Source } from "./channel.js";
 import { again, type ChannelRow, failure, type GroupRow, groups, GroupStore, hasCode, type Rows, type Seen } from "./store.js";
 import { shareOf, Watchers } from "./share.js";
 import type {
-  ConsumerBatch, ConsumerChannel, ConsumerGroup, ConsumerGroupDescription, ConsumerGroupSummary, ConsumerRequest, ConsumerType, ListConsumerGroupsRequest,
+  ConsumerBatch,
+  ConsumerChannel,
+  ConsumerGroup,
+  ConsumerGroupDescription,
+  ConsumerGroupSummary,
+  ConsumerRequest,
+  ConsumerType,
+  ListConsumerGroupsRequest,
 } from "../../types/consumer.js";
 import { invalid, wrongArgument } from "../../types/errors.js";
 import { abortReason, SIGNAL, signalOf, whenAborted } from "../../client/signals.js";
@@ -45,16 +52,17 @@ export interface Surroundings {
 /** Those of this tab. */
 const here = (): Surroundings => ({
   now: () => performance.now(),
-  sleep: (milliseconds, signal) => new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      clearTimeout(timer);
-      forget();
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    const forget = whenAborted(signal, end);
-  }),
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = (): void => {
+        clearTimeout(timer);
+        forget();
+        resolve();
+      };
+      const timer = setTimeout(end, milliseconds);
+      const forget = whenAborted(signal, end);
+    }),
   locks: (globalThis.navigator as Navigator | undefined)?.locks,
 });
 
@@ -74,7 +82,8 @@ interface Asked {
 }
 
 function within(value: unknown, argument: string, least: number, most: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) throw wrongArgument(argument, shown(value), `an integer from ${least} to ${most}`);
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most)
+    throw wrongArgument(argument, shown(value), `an integer from ${least} to ${most}`);
 }
 
 /** The name of a table in the rows of its groups. The names of accounts' tables are the same in any case. */
@@ -89,10 +98,16 @@ function check(request: ConsumerRequest): Asked {
   if (isOfAccount(tableName) && type !== undefined && type !== "Stream") throw wrongArgument("type", shown(type), "'Stream' for a table of an account");
   if (from !== undefined) {
     if (type === "BaseData" || type === "BaseAndStream") {
-      throw invalid(`The argument 'from' is ${shown(from)}; a group of the type '${type}' begins with the rows that are there.`, "Leave 'from' out, or give the type 'Stream'.");
+      throw invalid(
+        `The argument 'from' is ${shown(from)}; a group of the type '${type}' begins with the rows that are there.`,
+        "Leave 'from' out, or give the type 'Stream'.",
+      );
     }
     if (from !== "EARLIEST" && from !== "LATEST" && !(typeof from === "number" && Number.isSafeInteger(from))) {
-      throw invalid(`The argument 'from' is ${shown(from)}; it must be 'EARLIEST', 'LATEST' or a time in milliseconds.`, "'oldest', 'latest' and tokens are for db.changes.");
+      throw invalid(
+        `The argument 'from' is ${shown(from)}; it must be 'EARLIEST', 'LATEST' or a time in milliseconds.`,
+        "'oldest', 'latest' and tokens are for db.changes.",
+      );
     }
   }
   within(limit, "limit", 1, 1000);
@@ -141,7 +156,10 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
   private unlock: (() => void) | undefined;
 
   constructor(
-    private readonly client: Client, private readonly db: Rows, private readonly asked: Asked, private readonly signal: AbortSignal | undefined,
+    private readonly client: Client,
+    private readonly db: Rows,
+    private readonly asked: Asked,
+    private readonly signal: AbortSignal | undefined,
     private readonly around: Surroundings,
   ) {
     this.interval = asked.timeout / BEATS;
@@ -255,7 +273,12 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
     if (seen === undefined) throw this.gone();
     const { group } = seen;
     if (asked.type !== undefined && asked.type !== group.type) {
-      throw failure("OTSTunnelExist", 409, `The consumer group '${group.group}' of table '${group.tableName}' has the type '${group.type}', not '${asked.type}'.`, "A group keeps its type: use another name, or delete the group.");
+      throw failure(
+        "OTSTunnelExist",
+        409,
+        `The consumer group '${group.group}' of table '${group.tableName}' has the type '${group.type}', not '${asked.type}'.`,
+        "A group keeps its type: use another name, or delete the group.",
+      );
     }
     this.source = { client, db, store, group, keys: primaryKey.map(({ name }) => name), self: id, limit: asked.limit };
     await this.lock();
@@ -268,10 +291,16 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
     const { locks } = this.around;
     if (locks === undefined) return;
     await new Promise<void>((taken) => {
-      locks.request(lockOf(this.id), () => new Promise<void>((end) => {
-        this.unlock = end;
-        taken();
-      })).catch(() => taken());
+      locks
+        .request(
+          lockOf(this.id),
+          () =>
+            new Promise<void>((end) => {
+              this.unlock = end;
+              taken();
+            }),
+        )
+        .catch(() => taken());
     });
   }
 
@@ -347,7 +376,12 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
 
   private gone(): Error {
     const { tableName, group } = this.asked;
-    return failure("OTSResourceGone", 410, `The consumer group '${group}' of table '${tableName}' was deleted.`, "A new loop makes it again, if its type is given.");
+    return failure(
+      "OTSResourceGone",
+      410,
+      `The consumer group '${group}' of table '${tableName}' was deleted.`,
+      "A new loop makes it again, if its type is given.",
+    );
   }
 
   /** The consumers that have gone. Their rows are removed, so that others need not wait for their own judgement. */
@@ -367,7 +401,10 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
   private async findOpen({ group, channels }: Seen): Promise<string[]> {
     const isEnded = ({ state }: ChannelRow): boolean => state === "TERMINATED";
     if (group.streamId === "") return [...channels.values()].filter((row) => !isEnded(row)).map(({ id }) => id);
-    const endedOnes = [...channels.values()].filter(isEnded).map(({ id }) => id).join(" ");
+    const endedOnes = [...channels.values()]
+      .filter(isEnded)
+      .map(({ id }) => id)
+      .join(" ");
     const call: CallOptions = { signal: this.control.signal };
     try {
       // New shards matter only when others have ended.
@@ -375,8 +412,18 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
       const places = new Map([...channels].map(([id, row]) => [id, isEnded(row) ? null : row]));
       const { open, fresh, forgotten } = findShards(this.shards.all, places, true);
       if (fresh.length === 0 && forgotten.length === 0) return [...open];
-      const added = await Promise.all(fresh.map(async ({ shardId }) => newChannel(shardId, { iterator: await again(() => iteratorOf(this.client, group.streamId, shardId, { beginning: true }, call)) })));
-      if (!(await this.source!.store.change(group, added, forgotten.map((id) => channels.get(id)!)))) {
+      const added = await Promise.all(
+        fresh.map(async ({ shardId }) =>
+          newChannel(shardId, { iterator: await again(() => iteratorOf(this.client, group.streamId, shardId, { beginning: true }, call)) }),
+        ),
+      );
+      if (
+        !(await this.source!.store.change(
+          group,
+          added,
+          forgotten.map((id) => channels.get(id)!),
+        ))
+      ) {
         // Another consumer has done so. Look again soon.
         this.tried = -Infinity;
         return [...open];
@@ -422,7 +469,9 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
   }
 
   private listen(): void {
-    const open = [...this.mine.values()].flatMap(({ idle, closing, place: { iterator } }) => (idle !== undefined && closing === undefined && iterator !== null ? iterator : []));
+    const open = [...this.mine.values()].flatMap(({ idle, closing, place: { iterator } }) =>
+      idle !== undefined && closing === undefined && iterator !== null ? iterator : [],
+    );
     const iterators = open.join(" ");
     if (this.listening?.iterators === iterators) return;
     this.listening?.control.abort();
@@ -464,11 +513,27 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
 }
 
 /** The row of a channel that nobody has. */
-const newChannel = (id: string, row: Partial<ChannelRow>): ChannelRow =>
-  ({ id, seq: 0, state: "CLOSE", owner: "", version: 0, base: undefined, before: null, iterator: null, time: Date.now(), ...row });
+const newChannel = (id: string, row: Partial<ChannelRow>): ChannelRow => ({
+  id,
+  seq: 0,
+  state: "CLOSE",
+  owner: "",
+  version: 0,
+  base: undefined,
+  before: null,
+  iterator: null,
+  time: Date.now(),
+  ...row,
+});
 
 /** The rows of a new group. */
-async function makeGroup(client: Client, db: Rows, { tableName, group, from }: Asked, type: ConsumerType, call: CallOptions): Promise<{ row: GroupRow; channels: ChannelRow[] }> {
+async function makeGroup(
+  client: Client,
+  db: Rows,
+  { tableName, group, from }: Asked,
+  type: ConsumerType,
+  call: CallOptions,
+): Promise<{ row: GroupRow; channels: ChannelRow[] }> {
   const row = { tableName, group, type, creationTime: Date.now(), id: randomId(), seq: 0 };
   const baseFrom = (lower: KeyValue | null): KeyValue[] => (lower === null ? [] : [lower]);
   if (type === "BaseData") {
@@ -480,18 +545,25 @@ async function makeGroup(client: Client, db: Rows, { tableName, group, from }: A
   const isLatest = type === "BaseAndStream" || from === "LATEST";
   const at: ShardStart = isLatest ? { latest: true } : from === "EARLIEST" ? {} : { timestamp: from as number };
   // The places in the stream come before any read of rows, so that no change is missed between the two.
-  const channels = await Promise.all((await shardsOf(client, streamId, call)).map(async ({ shardId, closed, lowerBound, upperBound }) => {
-    // What comes is in the children of those that have ended.
-    if (isLatest && closed) return newChannel(shardId, { state: "TERMINATED" });
-    const base = type === "BaseAndStream" ? { base: baseFrom(lowerBound), before: upperBound } : {};
-    return newChannel(shardId, { ...base, iterator: await iteratorOf(client, streamId, shardId, at, call) });
-  }));
+  const channels = await Promise.all(
+    (await shardsOf(client, streamId, call)).map(async ({ shardId, closed, lowerBound, upperBound }) => {
+      // What comes is in the children of those that have ended.
+      if (isLatest && closed) return newChannel(shardId, { state: "TERMINATED" });
+      const base = type === "BaseAndStream" ? { base: baseFrom(lowerBound), before: upperBound } : {};
+      return newChannel(shardId, { ...base, iterator: await iteratorOf(client, streamId, shardId, at, call) });
+    }),
+  );
   return { row: { ...row, streamId }, channels };
 }
 
 /** The implementation of {@link ConsumerGroup}. */
 export class Group implements ConsumerGroup {
-  constructor(private readonly client: Client, private readonly db: Rows, private readonly request: ConsumerRequest, private readonly around: Surroundings = here()) {}
+  constructor(
+    private readonly client: Client,
+    private readonly db: Rows,
+    private readonly request: ConsumerRequest,
+    private readonly around: Surroundings = here(),
+  ) {}
 
   [Symbol.asyncIterator](): AsyncIterableIterator<ConsumerBatch> {
     return new Consumer(this.client, this.db, check(this.request), signalOf(this.request), this.around);
@@ -504,21 +576,33 @@ export class Group implements ConsumerGroup {
     const seen = await new GroupStore(this.db, asked.tableName, asked.group).read(call);
     if (seen === undefined) throw noGroup(asked);
     const { tableName, group, type, creationTime } = seen.group;
-    const channels = await Promise.all([...seen.channels.values()].map(async ({ id, state, base, owner, iterator, time }): Promise<ConsumerChannel> => {
-      let waitingSince: number | null = null;
-      let expired = false;
-      if (iterator !== null && state !== "TERMINATED") {
-        try {
-          const { records: [first] } = await getStreamRecord(this.client, { shardIterator: iterator, limit: 1, ...call });
-          waitingSince = first?.timestamp ?? null;
-        } catch (error) {
-          if (!hasCode(error, "OTSTrimmedDataAccess") && !hasCode(error, "OTSObjectNotExist")) throw error;
-          expired = true;
+    const channels = await Promise.all(
+      [...seen.channels.values()].map(async ({ id, state, base, owner, iterator, time }): Promise<ConsumerChannel> => {
+        let waitingSince: number | null = null;
+        let expired = false;
+        if (iterator !== null && state !== "TERMINATED") {
+          try {
+            const {
+              records: [first],
+            } = await getStreamRecord(this.client, { shardIterator: iterator, limit: 1, ...call });
+            waitingSince = first?.timestamp ?? null;
+          } catch (error) {
+            if (!hasCode(error, "OTSTrimmedDataAccess") && !hasCode(error, "OTSObjectNotExist")) throw error;
+            expired = true;
+          }
         }
-      }
-      const consumer = state === "TERMINATED" || owner === "" ? null : owner;
-      return { channelId: id, state, phase: base === undefined && type !== "BaseData" ? "Stream" : "BaseData", consumer, checkpointTime: time, waitingSince, expired };
-    }));
+        const consumer = state === "TERMINATED" || owner === "" ? null : owner;
+        return {
+          channelId: id,
+          state,
+          phase: base === undefined && type !== "BaseData" ? "Stream" : "BaseData",
+          consumer,
+          checkpointTime: time,
+          waitingSince,
+          expired,
+        };
+      }),
+    );
     return { tableName, group, type, creationTime, consumers: [...seen.consumers.keys()], channels };
   }
 

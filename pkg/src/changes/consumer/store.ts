@@ -97,16 +97,28 @@ const number = (row: Row, name: string): number => Number(row.get(name));
 
 function groupOf(row: Row): GroupRow {
   return {
-    tableName: row.primaryKey.table as string, group: row.primaryKey.group as string, type: text(row, "type") as ConsumerType,
-    creationTime: number(row, "created"), id: text(row, "id"), seq: number(row, "seq"), streamId: text(row, "stream"),
+    tableName: row.primaryKey.table as string,
+    group: row.primaryKey.group as string,
+    type: text(row, "type") as ConsumerType,
+    creationTime: number(row, "created"),
+    id: text(row, "id"),
+    seq: number(row, "seq"),
+    streamId: text(row, "stream"),
   };
 }
 
 function channelOf(id: string, row: Row): ChannelRow {
   const base = row.get("base") === undefined ? undefined : Array.from({ length: number(row, "base") }, (_, i) => row.get(`base${i}`) as KeyValue);
   return {
-    id, seq: number(row, "seq"), state: text(row, "state") as ChannelRow["state"], owner: text(row, "owner"), version: number(row, "version"),
-    base, before: (row.get("before") as KeyValue | undefined) ?? null, iterator: (row.get("iterator") as string | undefined) ?? null, time: number(row, "time"),
+    id,
+    seq: number(row, "seq"),
+    state: text(row, "state") as ChannelRow["state"],
+    owner: text(row, "owner"),
+    version: number(row, "version"),
+    base,
+    before: (row.get("before") as KeyValue | undefined) ?? null,
+    iterator: (row.get("iterator") as string | undefined) ?? null,
+    time: number(row, "time"),
   };
 }
 
@@ -141,7 +153,11 @@ export async function groups(db: Rows, table: string | undefined, call: CallOpti
 
 /** The rows of one group. */
 export class GroupStore {
-  constructor(private readonly db: Rows, readonly tableName: string, readonly group: string) {}
+  constructor(
+    private readonly db: Rows,
+    readonly tableName: string,
+    readonly group: string,
+  ) {}
 
   private key(item: string): Record<"table" | "group" | "item", string> {
     return { table: this.tableName, group: this.group, item };
@@ -181,7 +197,10 @@ export class GroupStore {
   }
 
   private putChannel(id: string, row: ChannelRow): BatchWriteItem {
-    return { tableName: TABLE, put: { primaryKey: this.key(`channel ${id} ${row.id}`), attributes: attributesOf(row), condition: { rowExistence: "EXPECT_NOT_EXIST" } } };
+    return {
+      tableName: TABLE,
+      put: { primaryKey: this.key(`channel ${id} ${row.id}`), attributes: attributesOf(row), condition: { rowExistence: "EXPECT_NOT_EXIST" } },
+    };
   }
 
   private putGroup({ id, type, streamId, creationTime, seq }: GroupRow, condition: Condition): BatchWriteItem {
@@ -208,7 +227,9 @@ export class GroupStore {
   change(group: GroupRow, added: readonly ChannelRow[], removed: readonly ChannelRow[]): Promise<boolean> {
     const rows: BatchWriteItem[] = [
       ...added.map((channel) => this.putChannel(group.id, channel)),
-      ...removed.map(({ id, seq }): BatchWriteItem => ({ tableName: TABLE, delete: { primaryKey: this.key(`channel ${group.id} ${id}`), condition: isAt(seq) } })),
+      ...removed.map(
+        ({ id, seq }): BatchWriteItem => ({ tableName: TABLE, delete: { primaryKey: this.key(`channel ${group.id} ${id}`), condition: isAt(seq) } }),
+      ),
     ];
     // One that was made in the place of a deleted one has another id, and counts from 0 too.
     const isSame: Condition = { rowExistence: "EXPECT_EXIST", column: hasSeq(group.seq).and(hasId(group.id)) };
@@ -254,7 +275,12 @@ export class GroupStore {
     const { table, group } = this.key("");
     const own: BatchWriteItem = { tableName: TABLE, delete: { primaryKey: this.key(""), condition: { rowExistence: "EXPECT_EXIST", column: hasId(id) } } };
     const rows: BatchWriteItem[] = [];
-    for await (const { primaryKey } of this.db.scan({ tableName: TABLE, start: { table, group, item: INF_MIN }, end: { table, group, item: INF_MAX }, ...call })) {
+    for await (const { primaryKey } of this.db.scan({
+      tableName: TABLE,
+      start: { table, group, item: INF_MIN },
+      end: { table, group, item: INF_MAX },
+      ...call,
+    })) {
       if ((primaryKey.item as string).split(" ")[1] === id) rows.push({ tableName: TABLE, delete: { primaryKey } });
     }
     for (let isFirst = true; isFirst || rows.length > 0; isFirst = false) {

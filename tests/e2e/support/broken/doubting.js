@@ -13,7 +13,11 @@ IDBDatabase.prototype.transaction = function (stores, mode, options) {
   if (!doubts || mode !== "readwrite") return transaction;
   doubts = false;
   let abort;
-  Object.defineProperty(transaction, "onabort", { set: (run) => { abort = run; } });
+  Object.defineProperty(transaction, "onabort", {
+    set: (run) => {
+      abort = run;
+    },
+  });
   Object.defineProperty(transaction, "error", { get: unknown });
   Object.defineProperty(transaction, "oncomplete", { set: () => transaction.addEventListener("complete", (event) => abort?.(event)) });
   return transaction;

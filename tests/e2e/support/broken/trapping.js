@@ -4,10 +4,13 @@ let broken = false;
 whenAsked("trap", () => {
   broken = true;
 });
-const trapping = (value) => typeof value !== "function" ? value : (...args) => {
-  if (broken) throw new WebAssembly.RuntimeError("unreachable");
-  return value(...args);
-};
+const trapping = (value) =>
+  typeof value !== "function"
+    ? value
+    : (...args) => {
+        if (broken) throw new WebAssembly.RuntimeError("unreachable");
+        return value(...args);
+      };
 WebAssembly.Instance = class {
   constructor(module, imports) {
     const { exports } = new Instance(module, imports);

@@ -21,8 +21,14 @@ const drivenPath = tier !== "full" && shell !== undefined && existsSync(shell) ?
 /** `backend`: where Chromium keeps IndexedDB; people have either. */
 function flags(backend) {
   return [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
     ...(backend === "SQLite" ? ["--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout"] : []),
   ];
 }
@@ -35,7 +41,8 @@ async function renderers(context) {
   return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
 }
 
-const start = (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath: drivenPath, args: [...flags(backend), ...args], headless: true, viewport });
+const start = (profile, { backend, viewport, args = [] }) =>
+  chromium.launchPersistentContext(profile, { executablePath: drivenPath, args: [...flags(backend), ...args], headless: true, viewport });
 
 /** The browsers that tests share, by backend. A context that Playwright makes would be off the record: its data in memory. */
 const shared = new Map();
@@ -104,11 +111,17 @@ export default {
   /** A browser with an extension in a folder, and the origin of that extension. */
   async startExtension(profile, folder) {
     const context = await chromium.launchPersistentContext(profile, {
-      executablePath, headless: true, ignoreDefaultArgs: ["--disable-extensions"],
+      executablePath,
+      headless: true,
+      ignoreDefaultArgs: ["--disable-extensions"],
       args: [...flags("LevelDB"), `--load-extension=${folder}`, "--disable-features=DisableLoadExtensionCommandLineSwitch"],
     });
     // An extension without a key is called by its folder.
-    const id = createHash("sha256").update(folder).digest("hex").slice(0, 32).replace(/./g, (digit) => "abcdefghijklmnop"[parseInt(digit, 16)]);
+    const id = createHash("sha256")
+      .update(folder)
+      .digest("hex")
+      .slice(0, 32)
+      .replace(/./g, (digit) => "abcdefghijklmnop"[parseInt(digit, 16)]);
     return { context, origin: `chrome-extension://${id}` };
   },
 

@@ -39,8 +39,11 @@ const firefoxUserPrefs = {
 };
 
 const driven = {
-  executablePath: fileURLToPath(new URL("firefox.sh", import.meta.url)), env: { ...process.env, FIREFOX: program },
-  channel: "moz-firefox", headless: true, firefoxUserPrefs,
+  executablePath: fileURLToPath(new URL("firefox.sh", import.meta.url)),
+  env: { ...process.env, FIREFOX: program },
+  channel: "moz-firefox",
+  headless: true,
+  firefoxUserPrefs,
 };
 
 /** Of a context, pages whose processes are known. */

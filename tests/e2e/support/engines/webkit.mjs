@@ -10,7 +10,11 @@ import { kill, threads, tree, withProcess } from "../processes.mjs";
 import { Context } from "./webdriver.mjs";
 
 const LIBRARIES = "/usr/lib";
-const binary = process.env.MINIBROWSER ?? readdirSync(LIBRARIES).map((folder) => path.join(LIBRARIES, folder, "webkit2gtk-4.1/MiniBrowser")).find(existsSync);
+const binary =
+  process.env.MINIBROWSER ??
+  readdirSync(LIBRARIES)
+    .map((folder) => path.join(LIBRARIES, folder, "webkit2gtk-4.1/MiniBrowser"))
+    .find(existsSync);
 const driver = process.env.WEBKITWEBDRIVER ?? "/usr/bin/WebKitWebDriver";
 
 let display;
@@ -19,7 +23,9 @@ let display;
 function ownDisplay() {
   display ??= new Promise((resolve, reject) => {
     // Without `-noreset` it starts anew when the last browser ends, and refuses one that starts meanwhile.
-    const server = spawn("Xvfb", ["-displayfd", "3", "-noreset", "-screen", "0", "1440x900x24", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    const server = spawn("Xvfb", ["-displayfd", "3", "-noreset", "-screen", "0", "1440x900x24", "-nolisten", "tcp"], {
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
     server.once("error", reject);
     server.stdio[3].once("data", (number) => resolve(`:${String(number).trim()}`));
     process.once("exit", () => server.kill());
@@ -30,18 +36,23 @@ function ownDisplay() {
 }
 
 const environment = async (profile) => ({
-  DISPLAY: await ownDisplay(), HOME: profile, XDG_DATA_HOME: profile, XDG_CACHE_HOME: profile, XDG_CONFIG_HOME: profile,
+  DISPLAY: await ownDisplay(),
+  HOME: profile,
+  XDG_DATA_HOME: profile,
+  XDG_CACHE_HOME: profile,
+  XDG_CONFIG_HOME: profile,
   // Tests run as root.
   WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1",
 });
 
 /** A port that nobody uses. */
-const freePort = () => new Promise((resolve) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address();
-    server.close(() => resolve(port));
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
   });
-});
 
 async function startDriver(env) {
   const port = await freePort();

@@ -19,9 +19,24 @@ export function Chart({ totals }: { readonly totals: Totals }) {
   const lines = Array.from({ length: Math.round(end / step) + 1 }, (_, at) => at * step);
   return (
     <table class="chart">
-      <thead><tr><th scope="col">City</th><th scope="col" class="right">Orders</th><th scope="col" class="right">Sum, €</th><th aria-hidden="true" class="chart-axis">
-        {lines.map((line) => <span key={line} style={{ left: `${(line / end) * 100}%` }}>{count(line)}</span>)}
-      </th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">City</th>
+          <th scope="col" class="right">
+            Orders
+          </th>
+          <th scope="col" class="right">
+            Sum, €
+          </th>
+          <th aria-hidden="true" class="chart-axis">
+            {lines.map((line) => (
+              <span key={line} style={{ left: `${(line / end) * 100}%` }}>
+                {count(line)}
+              </span>
+            ))}
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {groups.map(([name, { count: orders, sum }]) => (
           <tr key={name}>
@@ -30,7 +45,9 @@ export function Chart({ totals }: { readonly totals: Totals }) {
             <td class="right">{money(sum)}</td>
             <td aria-hidden="true" class="chart-plot">
               <svg width="100%" height="100%">
-                {lines.map((line) => <line key={line} x1={`${(line / end) * 100}%`} x2={`${(line / end) * 100}%`} y1="0" y2="100%" />)}
+                {lines.map((line) => (
+                  <line key={line} x1={`${(line / end) * 100}%`} x2={`${(line / end) * 100}%`} y1="0" y2="100%" />
+                ))}
                 <rect y="22%" height="56%" rx="3" width="100%" style={{ transform: `scaleX(${Math.max(0, sum / 100 / end)})` }} />
               </svg>
             </td>

@@ -19,20 +19,28 @@ const text = (totals: Totals): string => JSON.stringify([...totals].toSorted(([a
 function Check({ db, totals }: { readonly db: Database; readonly totals: Totals }) {
   const { busy, error, run } = useAction();
   const [found, setFound] = useState<{ readonly fresh: string; readonly of: Totals; readonly rows: number; readonly ms: number }>();
-  const check = () => run(async () => {
-    const began = performance.now();
-    const fresh = (await countAll(db, QUESTION)).totals;
-    setFound({ fresh: text(fresh), of: totals, rows: [...fresh.values()].reduce((sum, one) => sum + one.count, 0), ms: performance.now() - began });
-  });
+  const check = () =>
+    run(async () => {
+      const began = performance.now();
+      const fresh = (await countAll(db, QUESTION)).totals;
+      setFound({ fresh: text(fresh), of: totals, rows: [...fresh.values()].reduce((sum, one) => sum + one.count, 0), ms: performance.now() - began });
+    });
   // Of totals that have changed since it says nothing.
   const told = found?.of === totals ? found : undefined;
   return (
     <>
-      <button type="button" class="button" aria-disabled={busy} onClick={check}>Compare with a fresh count</button>
+      <button type="button" class="button" aria-disabled={busy} onClick={check}>
+        Compare with a fresh count
+      </button>
       <span role="status">
-        {told !== undefined && (told.fresh === text(totals)
-          ? <span class="tag good">The same, of {counted(told.rows, "row")} in {elapsed(told.ms)}</span>
-          : <span class="tag caution">The table has changed meanwhile</span>)}
+        {told !== undefined &&
+          (told.fresh === text(totals) ? (
+            <span class="tag good">
+              The same, of {counted(told.rows, "row")} in {elapsed(told.ms)}
+            </span>
+          ) : (
+            <span class="tag caution">The table has changed meanwhile</span>
+          ))}
       </span>
       <ErrorNote error={error} />
     </>
@@ -44,7 +52,9 @@ function Aggregating({ db }: { readonly db: Database }) {
   const [begun, setBegun] = useState("");
   const start = async function* (signal: AbortSignal) {
     const { row } = await db.getRow(KEPT);
-    setBegun(row === null ? "It has counted the table once, and follows its changes since." : "It went on from the stored totals, behind the last change in them.");
+    setBegun(
+      row === null ? "It has counted the table once, and follows its changes since." : "It went on from the stored totals, behind the last change in them.",
+    );
     yield* aggregate(db, QUESTION, KEPT, signal);
   };
   const error = useFollower(true, start, setTotals);
@@ -57,11 +67,14 @@ function Aggregating({ db }: { readonly db: Database }) {
   };
   return (
     <div class="stack">
-      <Writings any={any} writings={[
-        { label: "Put 100 orders", run: () => order(db, 100) },
-        { label: "Move an order", run: () => move(db), disabled: orders === 0 },
-        { label: "Delete an order", run: () => cancel(db), disabled: orders === 0 },
-      ]} />
+      <Writings
+        any={any}
+        writings={[
+          { label: "Put 100 orders", run: () => order(db, 100) },
+          { label: "Move an order", run: () => move(db), disabled: orders === 0 },
+          { label: "Delete an order", run: () => cancel(db), disabled: orders === 0 },
+        ]}
+      />
       <ErrorNote error={error} />
       {totals !== undefined && (
         <>
@@ -70,7 +83,10 @@ function Aggregating({ db }: { readonly db: Database }) {
             <span class="faint push">{begun}</span>
           </div>
           <section class="card" aria-label="Totals by city">
-            <div class="row"><h2>Orders by city</h2><span class="faint push">{count(orders)} orders</span></div>
+            <div class="row">
+              <h2>Orders by city</h2>
+              <span class="faint push">{count(orders)} orders</span>
+            </div>
             {orders === 0 ? <p class="empty in-grid">No orders yet. Put some, here or in another tab.</p> : <Chart totals={totals} />}
           </section>
         </>

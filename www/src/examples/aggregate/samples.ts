@@ -17,7 +17,10 @@ const newId = (): string => crypto.randomUUID();
 
 /** Puts new orders. */
 export async function order(db: Database, count = 1): Promise<void> {
-  const put = () => ({ tableName, put: { primaryKey: { id: newId() }, attributes: { city: oneOf(CITIES), cents: 200 + Math.floor(Math.random() ** 2 * 9800) } } });
+  const put = () => ({
+    tableName,
+    put: { primaryKey: { id: newId() }, attributes: { city: oneOf(CITIES), cents: 200 + Math.floor(Math.random() ** 2 * 9800) } },
+  });
   if (count === 1) await db.putRow({ tableName, ...put().put });
   else await db.batchWriteRow(Array.from({ length: count }, put), { atomic: false });
 }

@@ -21,23 +21,43 @@ export function Composer({ room, send }: { readonly room: string; readonly send:
     field.current?.focus({ preventScroll: true });
     if (typed === "") return;
     setText("");
-    turn.current = turn.current.then(() => send(typed)).then(() => setError(undefined), (reason: unknown) => {
-      setError(reason);
-      setText((since) => (since === "" ? typed : `${typed}\n${since}`));
-    });
+    turn.current = turn.current
+      .then(() => send(typed))
+      .then(
+        () => setError(undefined),
+        (reason: unknown) => {
+          setError(reason);
+          setText((since) => (since === "" ? typed : `${typed}\n${since}`));
+        },
+      );
   };
   return (
-    <form class="chat-composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+    <form
+      class="chat-composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
       <ErrorNote error={error} />
       <div class="chat-write">
-        <textarea ref={field} rows={1} aria-label={`Message to ${room}`} placeholder="Write a message" value={text} maxLength={4000}
+        <textarea
+          ref={field}
+          rows={1}
+          aria-label={`Message to ${room}`}
+          placeholder="Write a message"
+          value={text}
+          maxLength={4000}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
             submit();
-          }} />
-        <button type="submit" class="button primary" aria-disabled={text.trim() === ""}>Send</button>
+          }}
+        />
+        <button type="submit" class="button primary" aria-disabled={text.trim() === ""}>
+          Send
+        </button>
       </div>
     </form>
   );

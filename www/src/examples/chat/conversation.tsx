@@ -48,22 +48,24 @@ export function Conversation({ db, chat, user, summary: { room, unread, delivere
   const visible = useVisible();
   const members = useRows(db, Chat.membersOf(room)).rows?.map(({ primaryKey }) => String(primaryKey.user));
 
-  const read = (work: () => Promise<void>) => reading.run(async () => {
-    await work();
-    redraw((count) => count + 1);
-  });
+  const read = (work: () => Promise<void>) =>
+    reading.run(async () => {
+      await work();
+      redraw((count) => count + 1);
+    });
   const { log, atEnd, toEnd, toStart } = useScroll(history, (edge) => {
     if (edge === "older" && history.hasOlder) read(() => history.older());
     if (edge === "newer" && history.hasNewer) read(() => history.newer());
   });
 
   // The first look: from the first unread message on, or from the end backward.
-  const begin = () => read(async () => {
-    const first = unread > 0 ? await chat.firstUnread(user, room) : undefined;
-    await (first === undefined ? history.newest() : history.around(first));
-    setFirstNew(first);
-    setLoaded(true);
-  });
+  const begin = () =>
+    read(async () => {
+      const first = unread > 0 ? await chat.firstUnread(user, room) : undefined;
+      await (first === undefined ? history.newest() : history.around(first));
+      setFirstNew(first);
+      setLoaded(true);
+    });
   useEffect(begin, []);
 
   // The inbox tells that something has arrived. If the end is shown, it comes behind it. Asked again with each look at the
@@ -102,28 +104,68 @@ export function Conversation({ db, chat, user, summary: { room, unread, delivere
   return (
     <section class="chat-main" aria-labelledby="chat-title">
       <header class="chat-head">
-        <a class="button quiet square chat-back" href={formatRoute(place(user))} aria-label="All conversations"><Icon name="previous" /></a>
+        <a class="button quiet square chat-back" href={formatRoute(place(user))} aria-label="All conversations">
+          <Icon name="previous" />
+        </a>
         <div>
           <h2 id="chat-title">{room}</h2>
-          <p class="faint" title={members?.join(", ")}>{members !== undefined && names.format(["You", ...members.filter((one) => one !== user)])}</p>
+          <p class="faint" title={members?.join(", ")}>
+            {members !== undefined && names.format(["You", ...members.filter((one) => one !== user)])}
+          </p>
         </div>
-        <button type="button" class="button quiet square" aria-label="Go to the beginning" title="Go to the beginning" onClick={() => { toStart(); read(() => history.oldest()); }}><Icon name="top" /></button>
+        <button
+          type="button"
+          class="button quiet square"
+          aria-label="Go to the beginning"
+          title="Go to the beginning"
+          onClick={() => {
+            toStart();
+            read(() => history.oldest());
+          }}
+        >
+          <Icon name="top" />
+        </button>
       </header>
       <div class="chat-log" ref={log} tabIndex={0} role="group" aria-label={`Messages in ${room}`}>
         {!loaded && reading.error === undefined && <p class="chat-wait">Reading …</p>}
         {isEmpty && <p class="chat-wait">No messages yet. Say something.</p>}
-        {loaded && (history.hasOlder
-          ? <button type="button" class="button small chat-older" aria-disabled={reading.busy} onClick={() => read(() => history.older())}>Older messages</button>
-          : !isEmpty && <p class="chat-begin">This is the beginning of {room}.</p>)}
+        {loaded &&
+          (history.hasOlder ? (
+            <button type="button" class="button small chat-older" aria-disabled={reading.busy} onClick={() => read(() => history.older())}>
+              Older messages
+            </button>
+          ) : (
+            !isEmpty && <p class="chat-begin">This is the beginning of {room}.</p>
+          ))}
         <Messages entries={history.entries} user={user} firstNew={firstNew} />
-        {loaded && history.hasNewer && <button type="button" class="button small chat-older" aria-disabled={reading.busy} onClick={() => read(() => history.newer())}>Newer messages</button>}
+        {loaded && history.hasNewer && (
+          <button type="button" class="button small chat-older" aria-disabled={reading.busy} onClick={() => read(() => history.newer())}>
+            Newer messages
+          </button>
+        )}
       </div>
-      <p class="visually-hidden" role="status">{said}</p>
-      {reading.error !== undefined && <div class="chat-trouble"><ErrorNote error={reading.error} /><button type="button" class="button small" onClick={loaded ? () => read(() => history.newer()) : begin}>Try again</button></div>}
+      <p class="visually-hidden" role="status">
+        {said}
+      </p>
+      {reading.error !== undefined && (
+        <div class="chat-trouble">
+          <ErrorNote error={reading.error} />
+          <button type="button" class="button small" onClick={loaded ? () => read(() => history.newer()) : begin}>
+            Try again
+          </button>
+        </div>
+      )}
       <div class="chat-foot">
         {loaded && !isEmpty && (!atEnd || history.hasNewer) && (
-          <button type="button" class="button chat-newest" onClick={() => { newest().catch(reading.fail); }}>
-            <Icon name="down" />{unread > 0 ? counted(unread, "new message") : "Newest messages"}
+          <button
+            type="button"
+            class="button chat-newest"
+            onClick={() => {
+              newest().catch(reading.fail);
+            }}
+          >
+            <Icon name="down" />
+            {unread > 0 ? counted(unread, "new message") : "Newest messages"}
           </button>
         )}
         <Composer room={room} send={send} />

@@ -21,7 +21,12 @@ interface OneProps {
 
 const One = memo(function One({ id, message: { from, kind, text, at }, mine, follows }: OneProps) {
   const time = <time dateTime={new Date(at).toISOString()}>{clock(at)}</time>;
-  if (kind === "join") return <li class="chat-joined" data-id={id}>{mine ? "You" : from} joined {time}</li>;
+  if (kind === "join")
+    return (
+      <li class="chat-joined" data-id={id}>
+        {mine ? "You" : from} joined {time}
+      </li>
+    );
   return (
     <li class={`chat-message ${mine ? "mine" : ""} ${follows ? "follows" : ""}`} data-id={id}>
       {!mine && (follows ? <span /> : <Avatar name={from} />)}
@@ -35,7 +40,15 @@ const One = memo(function One({ id, message: { from, kind, text, at }, mine, fol
 });
 
 /** The messages. `firstNew`: where a line says that what follows is new. */
-export function Messages({ entries, user, firstNew }: { readonly entries: readonly TimelineEntry<Message>[]; readonly user: string; readonly firstNew: SequenceId | undefined }) {
+export function Messages({
+  entries,
+  user,
+  firstNew,
+}: {
+  readonly entries: readonly TimelineEntry<Message>[];
+  readonly user: string;
+  readonly firstNew: SequenceId | undefined;
+}) {
   return (
     <ol class="chat-messages">
       {entries.map(({ sequenceId, message }, place) => {
@@ -45,8 +58,16 @@ export function Messages({ entries, user, firstNew }: { readonly entries: readon
         const follows = !newDay && !isNew && before.from === message.from && before.kind === "text" && message.at - before.at < TOGETHER;
         return (
           <Fragment key={String(sequenceId)}>
-            {newDay && <li class="chat-day"><span>{day(message.at)}</span></li>}
-            {isNew && <li class="chat-new"><span>New messages</span></li>}
+            {newDay && (
+              <li class="chat-day">
+                <span>{day(message.at)}</span>
+              </li>
+            )}
+            {isNew && (
+              <li class="chat-new">
+                <span>New messages</span>
+              </li>
+            )}
             <One id={String(sequenceId)} message={message} mine={message.from === user} follows={follows} />
           </Fragment>
         );

@@ -27,17 +27,42 @@ function Who() {
       <h2 id="who-title">Who are you in this tab?</h2>
       <p class="faint">Each tab may be another person. Open a second tab to talk to yourself.</p>
       <ul class="row">
-        {PEOPLE.map((one) => <li key={one}><a class="button" href={formatRoute(place(one))}><Avatar name={one} />{one}</a></li>)}
+        {PEOPLE.map((one) => (
+          <li key={one}>
+            <a class="button" href={formatRoute(place(one))}>
+              <Avatar name={one} />
+              {one}
+            </a>
+          </li>
+        ))}
       </ul>
-      <form class="row" onSubmit={(event) => { event.preventDefault(); if (typed !== "") navigate(place(typed)); }}>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed !== "") navigate(place(typed));
+        }}
+      >
         <TextField label="Another name" value={name} onInput={(text) => setName(text.slice(0, NAME_LETTERS))} />
-        <button type="submit" class="button primary" aria-disabled={typed === ""}>Go on</button>
+        <button type="submit" class="button primary" aria-disabled={typed === ""}>
+          Go on
+        </button>
       </form>
     </section>
   );
 }
 
-function Nothing({ user, room, joined, join }: { readonly user: string; readonly room: string | undefined; readonly joined: boolean; readonly join: (room: string) => Promise<void> }) {
+function Nothing({
+  user,
+  room,
+  joined,
+  join,
+}: {
+  readonly user: string;
+  readonly room: string | undefined;
+  readonly joined: boolean;
+  readonly join: (room: string) => Promise<void>;
+}) {
   const action = useAction();
   if (room === undefined) {
     return (
@@ -52,7 +77,9 @@ function Nothing({ user, room, joined, join }: { readonly user: string; readonly
       <h2>You are not in {room} yet</h2>
       <p>When you join, you can read all that was said before.</p>
       <ErrorNote error={action.error} />
-      <button type="button" class="button primary" aria-disabled={action.busy} onClick={() => action.run(() => join(room))}>Join {room}</button>
+      <button type="button" class="button primary" aria-disabled={action.busy} onClick={() => action.run(() => join(room))}>
+        Join {room}
+      </button>
     </div>
   );
 }
@@ -66,11 +93,18 @@ function Chatting({ db, chat, user }: { readonly db: Database; readonly chat: Ch
   const unread = mine.reduce((sum, one) => sum + one.unread, 0);
   useEffect(() => {
     titleMark.value = `${unread > 0 ? `(${unread}) ` : ""}${user} – `;
-    return () => { titleMark.value = ""; };
+    return () => {
+      titleMark.value = "";
+    };
   }, [unread, user]);
   const error = memberships.error ?? inbox.error ?? rooms.error;
   if (error !== undefined) return <ErrorNote error={error} />;
-  if (memberships.rows === undefined || inbox.rows === undefined || rooms.rows === undefined) return <p class="chat-wait" role="status">Looking for your conversations …</p>;
+  if (memberships.rows === undefined || inbox.rows === undefined || rooms.rows === undefined)
+    return (
+      <p class="chat-wait" role="status">
+        Looking for your conversations …
+      </p>
+    );
 
   const others = rooms.rows.map(({ primaryKey }) => String(primaryKey.room)).filter((name) => !mine.some((one) => one.room === name));
   const join = async (name: string) => {
@@ -81,9 +115,13 @@ function Chatting({ db, chat, user }: { readonly db: Database; readonly chat: Ch
   return (
     <div class={`chat ${room === undefined ? "" : "in-room"}`}>
       <RoomList chat={chat} user={user} room={room} mine={mine} others={others} join={join} />
-      {shown === undefined
-        ? <section class="chat-main" aria-label="Conversation"><Nothing user={user} room={room} joined={mine.length > 0} join={join} /></section>
-        : <Conversation key={shown.room} db={db} chat={chat} user={user} summary={shown} />}
+      {shown === undefined ? (
+        <section class="chat-main" aria-label="Conversation">
+          <Nothing user={user} room={room} joined={mine.length > 0} join={join} />
+        </section>
+      ) : (
+        <Conversation key={shown.room} db={db} chat={chat} user={user} summary={shown} />
+      )}
     </div>
   );
 }
@@ -98,12 +136,22 @@ export function ChatPage() {
     setRefused(undefined);
     if (db === undefined) return;
     let gone = false;
-    Chat.open(db).then((opened) => gone || setChat(opened), (reason: unknown) => gone || setRefused(reason));
-    return () => { gone = true; };
+    Chat.open(db).then(
+      (opened) => gone || setChat(opened),
+      (reason: unknown) => gone || setRefused(reason),
+    );
+    return () => {
+      gone = true;
+    };
   }, [db]);
   const failure = error ?? refused;
   if (failure !== undefined) return <Failure error={failure} again={again} />;
-  if (db === undefined || chat === undefined) return <p class="chat-wait" role="status">Opening the chat …</p>;
+  if (db === undefined || chat === undefined)
+    return (
+      <p class="chat-wait" role="status">
+        Opening the chat …
+      </p>
+    );
   const user = route.value.settings?.as?.trim().slice(0, NAME_LETTERS);
   return user === undefined || user === "" ? <Who /> : <Chatting key={user} db={db} chat={chat} user={user} />;
 }

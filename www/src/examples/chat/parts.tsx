@@ -13,7 +13,11 @@ const COLOURS = 6;
 /** The first letter of a person or of a conversation, in a colour of its own. */
 export function Avatar({ name, square = false }: { readonly name: string; readonly square?: boolean }) {
   const colour = [...name].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 997, 7) % COLOURS;
-  return <span class={`avatar colour${colour} ${square ? "square" : ""}`} aria-hidden="true">{[...name][0]?.toUpperCase()}</span>;
+  return (
+    <span class={`avatar colour${colour} ${square ? "square" : ""}`} aria-hidden="true">
+      {[...name][0]?.toUpperCase()}
+    </span>
+  );
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });

@@ -28,7 +28,12 @@ function Room({ summary, user, current }: { readonly summary: Summary; readonly 
         <span class="chat-room-name">{room}</span>
         <span class="chat-room-time">{last !== undefined && when(last.at)}</span>
         <span class="chat-room-last">{preview(summary, user)}</span>
-        {unread > 0 && <span class="badge" title={unread >= INBOX_ROWS ? `${INBOX_ROWS} or more` : undefined}>{count(unread)}<span class="visually-hidden"> unread</span></span>}
+        {unread > 0 && (
+          <span class="badge" title={unread >= INBOX_ROWS ? `${INBOX_ROWS} or more` : undefined}>
+            {count(unread)}
+            <span class="visually-hidden"> unread</span>
+          </span>
+        )}
       </a>
     </li>
   );
@@ -63,25 +68,44 @@ export function RoomList({ chat, user, room, mine, others, join }: RoomListProps
     <nav class="chat-side" aria-label="Conversations">
       <div class="chat-me">
         <Avatar name={user} />
-        <span class="chat-me-name"><b>{user}</b><span class="faint">in this tab</span></span>
-        <a class="link" href={formatRoute({ example: "chat" })}>Change</a>
+        <span class="chat-me-name">
+          <b>{user}</b>
+          <span class="faint">in this tab</span>
+        </span>
+        <a class="link" href={formatRoute({ example: "chat" })}>
+          Change
+        </a>
       </div>
       <div class="chat-rooms">
         <h2>Conversations</h2>
         {mine.length === 0 && <p class="empty">None yet.</p>}
-        <ul>{mine.map((summary) => <Room key={summary.room} summary={summary} user={user} current={summary.room === room} />)}</ul>
-        {others.length > 0 && <>
-          <h2>To join</h2>
-          <ul>
-            {others.map((other) => (
-              <li key={other} class="chat-other">
-                <Avatar name={other} square />
-                <span class="chat-room-name">{other}</span>
-                <button type="button" class="button small" aria-label={`Join ${other}`} aria-disabled={action.busy} onClick={() => action.run(() => join(other))}>Join</button>
-              </li>
-            ))}
-          </ul>
-        </>}
+        <ul>
+          {mine.map((summary) => (
+            <Room key={summary.room} summary={summary} user={user} current={summary.room === room} />
+          ))}
+        </ul>
+        {others.length > 0 && (
+          <>
+            <h2>To join</h2>
+            <ul>
+              {others.map((other) => (
+                <li key={other} class="chat-other">
+                  <Avatar name={other} square />
+                  <span class="chat-room-name">{other}</span>
+                  <button
+                    type="button"
+                    class="button small"
+                    aria-label={`Join ${other}`}
+                    aria-disabled={action.busy}
+                    onClick={() => action.run(() => join(other))}
+                  >
+                    Join
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
         {!hasSample && (
           <button type="button" class="chat-sample" aria-disabled={action.busy} onClick={() => action.run(() => addSample(chat))}>
             <b>Add a sample conversation</b>
@@ -90,12 +114,36 @@ export function RoomList({ chat, user, room, mine, others, join }: RoomListProps
         )}
         <ErrorNote error={action.error} />
       </div>
-      <form class="chat-start" onSubmit={(event) => { event.preventDefault(); start(); }}>
-        <input type="text" aria-label="Name of a new conversation" placeholder="New conversation" value={name} maxLength={NAME_LETTERS} autocomplete="off" onInput={(event) => setName(event.currentTarget.value)} />
-        <button type="submit" class="button square" aria-label="Start the conversation" title="Start" aria-disabled={action.busy || typed === ""}><Icon name="add" /></button>
+      <form
+        class="chat-start"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start();
+        }}
+      >
+        <input
+          type="text"
+          aria-label="Name of a new conversation"
+          placeholder="New conversation"
+          value={name}
+          maxLength={NAME_LETTERS}
+          autocomplete="off"
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button type="submit" class="button square" aria-label="Start the conversation" title="Start" aria-disabled={action.busy || typed === ""}>
+          <Icon name="add" />
+        </button>
       </form>
       <p class="chat-company">
-        Open a tab as {company.map((one, at) => <span key={one}>{at > 0 && " or "}<a target="_blank" rel="noopener" href={formatRoute(place(one, room))}>{one}</a></span>)}
+        Open a tab as{" "}
+        {company.map((one, at) => (
+          <span key={one}>
+            {at > 0 && " or "}
+            <a target="_blank" rel="noopener" href={formatRoute(place(one, room))}>
+              {one}
+            </a>
+          </span>
+        ))}
       </p>
     </nav>
   );

@@ -89,7 +89,9 @@ export function useScroll(history: History, near: (edge: "older" | "newer") => v
     };
   }, []);
 
-  const toEnd = () => { sticks.current = true; };
+  const toEnd = () => {
+    sticks.current = true;
+  };
   const toStart = () => {
     sticks.current = false;
     // It may be shown already.

@@ -24,19 +24,47 @@ interface Shown {
 const shown = (row: Readonly<Record<string, unknown>>): Shown => ({ item: String(row.item), amount: String(row.amount ?? ""), place: String(row.place ?? "") });
 const same = (a: Shown | undefined, b: Shown | undefined): boolean => a?.amount === b?.amount && a?.place === b?.place;
 
-function Rows({ title, where, rows, others }: { readonly title: string; readonly where: string; readonly rows: readonly Shown[] | undefined; readonly others: readonly Shown[] }) {
+function Rows({
+  title,
+  where,
+  rows,
+  others,
+}: {
+  readonly title: string;
+  readonly where: string;
+  readonly rows: readonly Shown[] | undefined;
+  readonly others: readonly Shown[];
+}) {
   const other = new Map(others.map((row) => [row.item, row]));
   return (
     <section class="card pair-part" aria-label={title}>
-      <div class="row"><h2>{title}</h2><span class="tag">{where}</span><span class="faint push">{rows === undefined ? "…" : counted(rows.length, "row")}</span></div>
-      {rows?.length === 0 ? <p class="empty in-grid">No rows yet. Put some, here or in another tab.</p> : (
+      <div class="row">
+        <h2>{title}</h2>
+        <span class="tag">{where}</span>
+        <span class="faint push">{rows === undefined ? "…" : counted(rows.length, "row")}</span>
+      </div>
+      {rows?.length === 0 ? (
+        <p class="empty in-grid">No rows yet. Put some, here or in another tab.</p>
+      ) : (
         <div class="grid-scroll" tabIndex={0} role="group" aria-label={`Rows of ${title}`}>
           <table class="grid">
-            <thead><tr><th class="key" scope="col">item</th><th scope="col" class="right">amount</th><th scope="col">place</th></tr></thead>
+            <thead>
+              <tr>
+                <th class="key" scope="col">
+                  item
+                </th>
+                <th scope="col" class="right">
+                  amount
+                </th>
+                <th scope="col">place</th>
+              </tr>
+            </thead>
             <tbody>
               {rows?.map((row) => (
                 <tr key={row.item} class={same(row, other.get(row.item)) ? "" : "differs"}>
-                  <td class="key">{row.item}</td><td class="right value integer">{row.amount}</td><td>{row.place}</td>
+                  <td class="key">{row.item}</td>
+                  <td class="right value integer">{row.amount}</td>
+                  <td>{row.place}</td>
                 </tr>
               ))}
             </tbody>
@@ -53,7 +81,11 @@ function useCopying(db: Database, copy: Copy, on: boolean) {
   const [turn, setTurn] = useState(false);
   const [done, setDone] = useState<Copied>({ put: 0, deleted: 0 });
   const channel = useRef<BroadcastChannel | undefined>(undefined);
-  const read = () => void copy.getAll("rows").then((all) => setRows(all.map(shown)), () => {});
+  const read = () =>
+    void copy.getAll("rows").then(
+      (all) => setRows(all.map(shown)),
+      () => {},
+    );
   useEffect(() => {
     const others = new BroadcastChannel(NAME);
     others.onmessage = read;
@@ -100,15 +132,31 @@ function Copying({ db, copy }: { readonly db: Database; readonly copy: Copy }) {
   const empty = all().length === 0;
   return (
     <div class="stack">
-      <Writings any={any} writings={[
-        { label: "Put 5 rows", run: () => deliver(db) },
-        { label: "Update a row", run: async () => sell(db, all()), disabled: empty },
-        { label: "Delete a row", run: async () => remove(db, all()), disabled: empty },
-      ]} />
+      <Writings
+        any={any}
+        writings={[
+          { label: "Put 5 rows", run: () => deliver(db) },
+          { label: "Update a row", run: async () => sell(db, all()), disabled: empty },
+          { label: "Delete a row", run: async () => remove(db, all()), disabled: empty },
+        ]}
+      />
       <div class="example-state">
-        <button type="button" class="button primary" onClick={() => setOn(!on)}>{on ? "Stop copying" : "Go on copying"}</button>
-        <span role="status">{state} {differ === 0 ? <span class="tag good">The copy is equal</span> : <span class="tag caution">{counted(differ, "row")} {differ === 1 ? "differs" : "differ"}</span>}</span>
-        <span class="faint push">This tab copied {count(done.put)} and deleted {count(done.deleted)} since it was loaded.</span>
+        <button type="button" class="button primary" onClick={() => setOn(!on)}>
+          {on ? "Stop copying" : "Go on copying"}
+        </button>
+        <span role="status">
+          {state}{" "}
+          {differ === 0 ? (
+            <span class="tag good">The copy is equal</span>
+          ) : (
+            <span class="tag caution">
+              {counted(differ, "row")} {differ === 1 ? "differs" : "differ"}
+            </span>
+          )}
+        </span>
+        <span class="faint push">
+          This tab copied {count(done.put)} and deleted {count(done.deleted)} since it was loaded.
+        </span>
       </div>
       <ErrorNote error={error ?? broken} />
       <div class="pair">
@@ -124,10 +172,16 @@ function WithCopy({ db }: { readonly db: Database }) {
   useEffect(() => {
     let gone = false;
     const opening = openCopy(NAME);
-    opening.then((copy) => gone || setState({ copy }), (error: unknown) => gone || setState({ error }));
+    opening.then(
+      (copy) => gone || setState({ copy }),
+      (error: unknown) => gone || setState({ error }),
+    );
     return () => {
       gone = true;
-      opening.then((copy) => copy.close(), () => {});
+      opening.then(
+        (copy) => copy.close(),
+        () => {},
+      );
     };
   }, []);
   if (state.error !== undefined) return <ErrorNote error={state.error} />;

@@ -8,7 +8,32 @@ import { oneOf } from "../streams.tsx";
 export const STOCK: CreateTableRequest = { tableName: "stock", primaryKey: [{ name: "item", type: "STRING" }], stream: { enabled: true, expirationHours: 24 } };
 
 const { tableName } = STOCK;
-const ITEMS = ["Apples", "Bread", "Candles", "Dates", "Eggs", "Flour", "Garlic", "Honey", "Ink", "Jam", "Kettles", "Lamps", "Mugs", "Nuts", "Oil", "Paper", "Quinces", "Rice", "Soap", "Tea", "Umbrellas", "Vinegar", "Wool", "Yeast"] as const;
+const ITEMS = [
+  "Apples",
+  "Bread",
+  "Candles",
+  "Dates",
+  "Eggs",
+  "Flour",
+  "Garlic",
+  "Honey",
+  "Ink",
+  "Jam",
+  "Kettles",
+  "Lamps",
+  "Mugs",
+  "Nuts",
+  "Oil",
+  "Paper",
+  "Quinces",
+  "Rice",
+  "Soap",
+  "Tea",
+  "Umbrellas",
+  "Vinegar",
+  "Wool",
+  "Yeast",
+] as const;
 const PLACES = ["shelf 1", "shelf 2", "cellar", "window"] as const;
 
 const below = (limit: number): number => Math.floor(Math.random() * limit);

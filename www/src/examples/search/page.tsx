@@ -28,11 +28,26 @@ function Found({ hit: { texts, words, primaryKey }, db }: { readonly hit: Hit; r
   return (
     <li class="hit">
       <div class="hit-text">
-        <b><Marked text={title === "" ? "(no title)" : title} words={words} /></b>
-        <span class="faint"><Marked text={[director, genre].filter((one) => one !== "").join(" · ")} words={words} /></span>
+        <b>
+          <Marked text={title === "" ? "(no title)" : title} words={words} />
+        </b>
+        <span class="faint">
+          <Marked text={[director, genre].filter((one) => one !== "").join(" · ")} words={words} />
+        </span>
         <ErrorNote error={error} />
       </div>
-      <button type="button" class="button quiet square" aria-disabled={busy} title="Delete this row" aria-label={`Delete ${title}`} onClick={() => run(async () => { await remove(db, primaryKey); })}>
+      <button
+        type="button"
+        class="button quiet square"
+        aria-disabled={busy}
+        title="Delete this row"
+        aria-label={`Delete ${title}`}
+        onClick={() =>
+          run(async () => {
+            await remove(db, primaryKey);
+          })
+        }
+      >
         <Icon name="remove" />
       </button>
     </li>
@@ -58,7 +73,11 @@ function useIndex(db: Database) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       const saved = search.current?.save();
-      if (saved !== undefined) storeIndex(saved).then(() => setState((before) => ({ ...before, kept: true })), () => {});
+      if (saved !== undefined)
+        storeIndex(saved).then(
+          () => setState((before) => ({ ...before, kept: true })),
+          () => {},
+        );
     }, QUIET_MS);
   });
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -78,11 +97,22 @@ function AddMovie({ db }: { readonly db: Database }) {
     });
   };
   return (
-    <form class="card" aria-label="Put a movie" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+    <form
+      class="card"
+      aria-label="Put a movie"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
       <h2>Put a row</h2>
       <TextField label="Title" value={title} onInput={setTitle} />
       <TextField label="Director" value={director} onInput={setDirector} />
-      <div><button type="submit" class="button" aria-disabled={busy || title.trim() === ""}>Put the movie</button></div>
+      <div>
+        <button type="submit" class="button" aria-disabled={busy || title.trim() === ""}>
+          Put the movie
+        </button>
+      </div>
       <ErrorNote error={error} />
     </form>
   );
@@ -92,7 +122,13 @@ function Results({ db, found, query, empty }: { readonly db: Database; readonly 
   if (empty) return <p class="empty in-grid">There are no movies to search. Load them, or put one.</p>;
   if (query === "") return <p class="empty in-grid">Type a word, or its beginning: a title, a director, a genre. A slip of the keys does no harm.</p>;
   if (found.length === 0) return <p class="empty in-grid">Nothing is like “{query}”.</p>;
-  return <ol class="hits">{found.slice(0, MOST).map((hit) => <Found key={JSON.stringify(hit.primaryKey)} hit={hit} db={db} />)}</ol>;
+  return (
+    <ol class="hits">
+      {found.slice(0, MOST).map((hit) => (
+        <Found key={JSON.stringify(hit.primaryKey)} hit={hit} db={db} />
+      ))}
+    </ol>
+  );
 }
 
 function Searching({ db }: { readonly db: Database }) {
@@ -101,15 +137,28 @@ function Searching({ db }: { readonly db: Database }) {
   const [query, setQuery] = useState("");
   const id = useId();
   const words = query.trim();
-  const found = useMemo(() => (words === "" ? [] : search?.search(words) ?? []), [words, steps]);
+  const found = useMemo(() => (words === "" ? [] : (search?.search(words) ?? [])), [words, steps]);
   const size = search?.size ?? 0;
   return (
     <div class="search-page">
       <section class="stack" aria-label="Search">
         <div class="field">
           <label for={id}>Search the movies</label>
-          <input id={id} type="search" class="search-box" value={query} placeholder="king kon" autocomplete="off" spellcheck={false} onInput={(event) => setQuery(event.currentTarget.value)} />
-          <p class="hint" role="status">{words === "" ? `${counted(size, "row")} in the index.` : `${count(found.length)} of ${counted(size, "row")} found${found.length > MOST ? `; the best ${MOST} are shown` : ""}.`}</p>
+          <input
+            id={id}
+            type="search"
+            class="search-box"
+            value={query}
+            placeholder="king kon"
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+          />
+          <p class="hint" role="status">
+            {words === ""
+              ? `${counted(size, "row")} in the index.`
+              : `${count(found.length)} of ${counted(size, "row")} found${found.length > MOST ? `; the best ${MOST} are shown` : ""}.`}
+          </p>
         </div>
         <ErrorNote error={error} />
         <Results db={db} found={found} query={words} empty={size === 0} />
@@ -120,9 +169,15 @@ function Searching({ db }: { readonly db: Database }) {
           <p class="faint">{begun}</p>
           <p class="faint">{kept ? "It is stored for the next time." : "It is stored when the table is quiet."}</p>
           <div class="row">
-            {size === 0
-              ? <button type="button" class="button primary" aria-disabled={busy} onClick={() => run(() => fill(db))}>Load 3,201 movies</button>
-              : <button type="button" class="button" aria-disabled={busy} onClick={() => run(() => clear(db))}>Delete all movies</button>}
+            {size === 0 ? (
+              <button type="button" class="button primary" aria-disabled={busy} onClick={() => run(() => fill(db))}>
+                Load 3,201 movies
+              </button>
+            ) : (
+              <button type="button" class="button" aria-disabled={busy} onClick={() => run(() => clear(db))}>
+                Delete all movies
+              </button>
+            )}
           </div>
           <ErrorNote error={failure} />
         </div>

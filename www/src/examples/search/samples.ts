@@ -36,6 +36,9 @@ export async function clear(db: Database): Promise<void> {
   const keys: PrimaryKey[] = [];
   for await (const row of db.scan({ tableName })) keys.push(row.primaryKey);
   for (let at = 0; at < keys.length; at += 200) {
-    await db.batchWriteRow(keys.slice(at, at + 200).map((primaryKey) => ({ tableName, delete: { primaryKey } })), { atomic: false });
+    await db.batchWriteRow(
+      keys.slice(at, at + 200).map((primaryKey) => ({ tableName, delete: { primaryKey } })),
+      { atomic: false },
+    );
   }
 }
