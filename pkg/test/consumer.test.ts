@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { shareOf, Watchers } from "../src/changes/consumer/share.js";
-import { type ChannelRow, type ConsumerRow } from "../src/changes/consumer/store.js";
+import type { ChannelRow, ConsumerRow } from "../src/changes/consumer/store.js";
 import type { ConsumerBatch } from "../src/types/consumer.js";
 import { code, skip } from "./support/package.js";
 import { settle, World } from "./support/world.js";

@@ -366,6 +366,9 @@ test("columns of `set` are in each row, of the key or not, in place of the sourc
     format: "ndjson",
   });
   await check([{ nr: 1 }, { nr: 2 }], { map: ({ nr }) => ({ id: nr, name: `n${nr as number}` }) });
+  // Rows in the writer's shape are looked at as without it.
+  await assert.rejects(run([{ primaryKey: { id: 1, land: "x" }, attribute: { x: 1 } }], { set }, key), /attribute/);
+  await assert.rejects(run([{ primaryKey: { id: 1, land: "x" }, attributes: new Map([["x", 1]]) }], { set }, key), /Map/);
   await assert.rejects(run([{ id: 1 }], { set: new Map() as never }, key), /'set' is a Map/);
   await assert.rejects(run([{ id: 1 }], { set: { land: "NO", bad: null } as never }, key), /bad/);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { col, type Database } from "../src/index.js";
-import { define, t } from "../src/schema/index.js";
+import { between, define, t } from "../src/schema/index.js";
 import { code, load, open, random, skip } from "./support/package.js";
 import { until } from "./support/turn.js";
 
@@ -117,5 +117,20 @@ test("a query of a schema is counted live, an index and an empty range too, and 
   await db.note.put({ id: 2, kind: "a" });
   assert.deepEqual([(await all.next()).value, (await some.next()).value], [2, 1]);
   assert.throws(() => db.note.limit(1).watchCount(), code("OTSParameterInvalid", /no limit/));
+  await db.close();
+});
+
+test("an iterator that is ended while it waits ends at once: of a count, of rows of a schema, and of an empty range", { skip }, async () => {
+  const schema = define({ note: { key: "id", columns: { id: t.integer, kind: t.text } } });
+  const db = await (await load()).open("demo", { storage: "memory", schema });
+  const none = db.note.range({ id: between(5, 5) });
+  for (const live of [db.note.watchCount(), db.note.watch(), none.watch(), none.watchCount()]) {
+    const values = live[Symbol.asyncIterator]();
+    assert.equal((await values.next()).done, false);
+    const waiting = values.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(await values.return!(), { done: true, value: undefined });
+    assert.equal((await waiting).done, true);
+  }
   await db.close();
 });

@@ -2,14 +2,15 @@
 
 use super::check;
 use super::count::{CountRows, RowCount};
-use super::failure::Outcome;
+use super::failure::{Charge, Outcome};
+use super::fits;
 use super::instance::Instance;
 use super::prepared::{PreparedRow, charge};
 use super::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
 use crate::engine::Direction;
 use crate::error::Code;
 use crate::model::select::VersionQuery;
-use crate::model::{CellRef, KeyInput, KeyPart, KeyValue, RowSink, ValueRef};
+use crate::model::{CellRef, Filter, KeyInput, KeyPart, KeyValue, RowSink, ValueRef};
 use std::pin::Pin;
 
 /// Rows that one call deletes: their deletions are in memory at once.
@@ -53,8 +54,12 @@ impl Instance {
     pub fn delete_range<'a>(&'a self, request: CountRows<'a>) -> Deleting<'a> {
         Box::pin(async move {
             let CountRows { table, start, end, filter } = request;
-            let options =
-                ReadOptions { versions: VersionQuery::NEWEST, filter: filter.clone(), ..ReadOptions::default() };
+            self.table(table)
+                .and_then(|table| fits::no_index(&table))
+                .map_err(|error| Charge::Nothing.failure(error))?;
+            // The range is read with its newest versions alone, and the condition must judge these too.
+            let condition = filter.as_ref().map(Filter::of_newest);
+            let options = ReadOptions { versions: VersionQuery::NEWEST, filter, ..ReadOptions::default() };
             let range = GetRange { table, direction: Direction::Forward, start, end, limit: Some(ROWS), options };
             let mut keys = Keys::default();
             let mut read = self.get_range(&range, &mut keys).await?;
@@ -67,8 +72,9 @@ impl Instance {
                 writes.push(RowWrite {
                     table,
                     key,
-                    condition: Existence::Ignore,
-                    column_condition: filter.clone().map(Box::new),
+                    // A row that others have deleted meanwhile does not count.
+                    condition: Existence::ExpectExist,
+                    column_condition: condition.clone().map(Box::new),
                     returns: ReturnContent::None,
                     mutation: Mutation::Delete,
                 });

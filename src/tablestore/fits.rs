@@ -7,11 +7,14 @@ use crate::model::version::Window;
 use crate::model::{ColumnName, DefinedColumn, ValueRef, ValueType, limits};
 use std::rc::Rc;
 
+/// Refuses an index: the store alone writes it.
+pub(super) fn no_index(table: &Table) -> Result<()> {
+    if table.index_of().is_some() { Err(Error::parameter("Can't write index table directly")) } else { Ok(()) }
+}
+
 /// Checks a write against its table, at the time `now`.
 pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()> {
-    if table.index_of().is_some() {
-        return Err(Error::parameter("Can't write index table directly"));
-    }
+    no_index(table)?;
     let options = table.options();
     let columns =
         Columns { table, window: options.window(now), defined: table.some_defined(), indexed: table.is_indexed() };

@@ -5,7 +5,7 @@ use crate::streams::{iterator, keys, on, read, set, shards};
 use std::rc::Rc;
 use tabstore::Code;
 use tabstore::engine::{ClockMode, Direction, Options};
-use tabstore::model::filter::{Comparator, Filter};
+use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 use tabstore::model::{DefinedColumn, KeyColumn, KeyType, KeyValue, TableName, ValueType};
 use tabstore::storage::faults::{Call, Gates};
 use tabstore::tablestore::{
@@ -182,6 +182,37 @@ fn r7_a_row_that_a_transaction_holds_stays_and_the_next_call_begins_there() {
     assert_eq!(delete_all(&store, &again), (1, 1));
 }
 
+/// V8: the filter judges the newest versions, as that of a range does, also where it asks for any version.
+#[test]
+fn v8_a_deletion_judges_the_newest_versions_as_a_count_does() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(3), ..OptionsChange::default() });
+    for i in 0..6 {
+        store.put(id(i), &[cell_at("a", NOW - 2000, int(i % 2)), cell_at("a", NOW - 1000, int(2 + i % 3))]);
+    }
+    let any = |value| {
+        let Filter::Column(column) = compare("a", Comparator::Equal, int(value)) else { unreachable!() };
+        Filter::Column(ColumnFilter { latest_version_only: false, ..column })
+    };
+    for filter in [any(1), Filter::Not(vec![any(2)]), Filter::Or(vec![any(0), any(3)])] {
+        let counted = store.env.run(store.instance.count_rows(whole("t", Some(filter.clone())))).expect("counted").rows;
+        let request = whole("t", Some(filter));
+        assert_eq!(delete_all(&store, &request), (counted, 1));
+    }
+}
+
+/// A row that others have deleted between its reading and its turn does not count.
+#[test]
+fn r3_two_deletions_at_once_count_each_row_once() {
+    let store = Store::with_table(OptionsChange::default());
+    (0..500).for_each(|i| store.put(id(i), &[cell("a", int(i))]));
+    let both = futures_util::future::join(
+        store.instance.delete_range(whole("t", None)),
+        store.instance.delete_range(whole("t", None)),
+    );
+    let (one, other) = store.env.run(both);
+    assert_eq!(one.expect("deleted").rows + other.expect("deleted").rows, 500);
+}
+
 #[test]
 fn r8_a_deletion_refuses_what_a_range_and_a_deletion_refuse() {
     let store = store();
@@ -193,5 +224,7 @@ fn r8_a_deletion_refuses_what_a_range_and_a_deletion_refuse() {
     assert_eq!(code(whole("t", Some(Filter::And(vec![])))), Code::ParameterInvalid);
     assert_eq!(code(whole("t", Some(Filter::Page { offset: 0, limit: 1 }))), Code::ParameterInvalid);
     assert_eq!(code(whole("by_a", None)), Code::ParameterInvalid, "an index is not written");
+    let none = compare("a", Comparator::Equal, int(7));
+    assert_eq!(code(whole("by_a", Some(none))), Code::ParameterInvalid, "also where no row passes");
     assert_eq!(rows_of(&store, "t"), [1]);
 }

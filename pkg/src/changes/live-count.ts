@@ -7,6 +7,7 @@ import { signalOf } from "../client/signals.js";
 import type { CallOptions } from "../types/data.js";
 import type { CountSnapshot, LiveCount } from "../types/live.js";
 import type { CountRowsRequest, CountRowsResult } from "../types/rows.js";
+import { mapped } from "./mapped.js";
 import { copyOfKey, Live, type LiveSource, type Place, type Shown, type Told } from "./live.js";
 
 const COUNT = new Set(["tableName", "start", "end", "filter", "signal"]);
@@ -59,11 +60,8 @@ class RowsCount implements LiveCount {
 
   constructor(private readonly live: Live<number>) {}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<number, void, undefined> {
-    for await (const {
-      rows: [count],
-    } of this.live)
-      yield count;
+  [Symbol.asyncIterator](): AsyncIterableIterator<number> {
+    return mapped(this.live[Symbol.asyncIterator](), ({ rows: [count] }) => count);
   }
 
   subscribe(listener: () => void): () => void {

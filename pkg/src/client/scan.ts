@@ -3,6 +3,7 @@
 import { isPlain, positive, takeArguments } from "../codec/check.js";
 import type { Counted } from "../codec/contract-responses.js";
 import { copyFilter } from "../codec/filter.js";
+import { isBytes } from "../codec/kinds.js";
 import { READ } from "../codec/request.js";
 import type { Row } from "../types/row.js";
 import { abortReason, signalOf } from "./signals.js";
@@ -231,7 +232,10 @@ export const scan = (source: RangeSource, request: ScanRequest): AsyncIterableIt
 
 /** A copy of an end of a range. What is no plain object stays, to be refused. */
 export function copyKey<K extends RangeKey>(key: K | undefined): K | undefined {
-  return typeof key === "object" && key !== null && isPlain(key) ? { ...key } : key;
+  if (typeof key !== "object" || key === null || !isPlain(key)) return key;
+  const copy: Record<string, unknown> = { ...key };
+  for (const name of Object.keys(copy)) if (isBytes(copy[name])) copy[name] = Uint8Array.from(copy[name] as Uint8Array);
+  return copy as K;
 }
 
 /**

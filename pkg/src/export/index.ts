@@ -38,7 +38,7 @@ function checked(options: ExportOptions): ExportOptions {
     ...given,
     format,
     shape,
-    columns: columns === undefined ? undefined : (list(columns, "columns") as string[]),
+    columns: columns === undefined ? undefined : [...new Set(list(columns, "columns") as string[])],
     start: copyKey(given.start),
     end: copyKey(given.end),
     filter: copyFilter(given.filter, "filter") as Filter | undefined,
@@ -56,8 +56,8 @@ export function pagesOf(db: ExportSource, tableName: string, keyNames: readonly 
     limit,
     signal,
     maxVersions: versions === "all" ? ALL_VERSIONS : (versions ?? 1),
-    // With a column of the key, rows without any of the columns come too.
-    columnsToGet: columns === undefined ? undefined : [...keyNames, ...columns],
+    // With a column of the key, rows without any of the columns come too. A filter reads others as well.
+    columnsToGet: columns === undefined || filter !== undefined ? undefined : [...keyNames, ...columns],
   }) as AsyncIterable<readonly PageRow[]>;
 }
 
@@ -85,6 +85,7 @@ async function csvLines(
 ): Promise<{ readonly header: string; readonly line: RowPrinter }> {
   const { columns = await columnNames(pagesOf(db, tableName, keyNames, options)) } = options;
   return csv([...keyNames, ...columns.filter((name) => !keyNames.includes(name))], (name) => {
+    if (options.columns !== undefined) return;
     throw invalid(
       `The column '${name}' came while the table was exported: the header of the file does not name it.`,
       'Give the names of the columns: exportRows(table, { format: "csv", columns }).',
@@ -107,7 +108,8 @@ async function formOf(db: ExportSource, tableName: string, keyNames: readonly st
     const { header, line } = await csvLines(db, tableName, keyNames, options);
     return { print: line, before: `${header}\r\n`, between: "\r\n", end: "\r\n", none: `${header}\r\n` };
   }
-  const print = options.shape === "object" ? object : exact(options.versions !== undefined);
+  const only = options.columns && new Set(options.columns);
+  const print = options.shape === "object" ? object(only) : exact(options.versions !== undefined, only);
   return options.format === "json"
     ? { print, before: "[\n", between: ",\n", end: "\n]\n", none: "[]\n" }
     : { print, before: "", between: "\n", end: "\n", none: "" };

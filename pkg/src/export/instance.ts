@@ -6,20 +6,22 @@
  */
 
 import { untilBuilt } from "../beside-tables.js";
-import { list, record, takeArguments } from "../codec/check.js";
+import { list, takeArguments } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
+import { setField } from "../codec/field.js";
+import { known } from "../import/guarded.js";
 import { Converter } from "../import/convert.js";
 import { type Guard, guarded } from "../import/guarded.js";
 import { LineSplitter } from "../import/json.js";
 import { isBytes, openSource, texts } from "../import/source.js";
 import { Unreadable } from "../import/unreadable.js";
 import { abortReason, signalOf } from "../client/signals.js";
-import { invalid, TabStoreError } from "../types/errors.js";
-import type { CallOptions } from "../types/data.js";
+import { invalid, TabStoreError, toRecord } from "../types/errors.js";
+import type { Attributes, CallOptions, InputCell, InputValue } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { ExportInstanceOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ByteSource } from "../import/source.js";
-import type { CreateTableRequest, TableDescription } from "../types/tables.js";
+import type { CreateTableRequest, KeyColumn, TableDescription } from "../types/tables.js";
 import type { NewRow, RowWriter } from "../types/writer.js";
 import { TABLE as GROUPS } from "../changes/consumer/table.js";
 import { pagesOf } from "./index.js";
@@ -32,11 +34,24 @@ const IMPORT = new Set(["signal", "existing", "onProgress"]);
 const FORM = 1;
 /** The largest offset of versions, in seconds [V6]. An import stores any version. */
 const ANY_OFFSET = 9_223_372_036_854;
+/** The most cells, and bytes, of a piece of a large row: below what a call takes [D1, R2]. */
+const MOST_CELLS = 1000;
+const MOST_BYTES = 3_500_000;
 
 /** The calls that an export and an import of an instance need. */
 export type InstanceTarget = Pick<
   Database,
-  "name" | "listTable" | "describeTable" | "createTable" | "updateTable" | "deleteTable" | "createIndex" | "scanPages" | "writer"
+  | "name"
+  | "listTable"
+  | "describeTable"
+  | "createTable"
+  | "updateTable"
+  | "deleteTable"
+  | "createIndex"
+  | "scanPages"
+  | "writer"
+  | "updateRow"
+  | "addDefinedColumn"
 >;
 
 /** What is needed to create a table again. */
@@ -163,6 +178,41 @@ async function* valuesOf(
   yield read(lines.end());
 }
 
+/** Whether a row has no attributes. */
+const isBare = ({ attributes = {} }: NewRow): boolean => Object.keys(attributes).length === 0;
+
+/** Bytes that a value takes at most. */
+const bytesOf = (value: unknown): number => (typeof value === "string" ? 3 * value.length : value instanceof Uint8Array ? value.length : 8);
+
+/** Attributes in so many pieces that a call takes each. */
+function piecesOf({ attributes = {} }: NewRow): Attributes[] {
+  const pieces: Record<string, InputValue | InputCell[]>[] = [{}];
+  let [cells, bytes] = [0, 0];
+  for (const [name, value] of Object.entries(attributes)) {
+    for (const cell of Array.isArray(value) ? (value as InputCell[]) : [value as InputValue]) {
+      const isCell = typeof cell === "object" && !(cell instanceof Uint8Array) && "version" in cell;
+      const more = name.length + 16 + bytesOf(isCell ? cell.value : cell);
+      if (cells > 0 && (cells === MOST_CELLS || bytes + more > MOST_BYTES)) {
+        pieces.push({});
+        [cells, bytes] = [0, 0];
+      }
+      const piece = pieces.at(-1)!;
+      const there = Object.hasOwn(piece, name) ? piece[name] : undefined;
+      if (Array.isArray(there)) there.push(cell as InputCell);
+      else setField(piece, name, Array.isArray(value) ? [cell as InputCell] : (cell as InputValue));
+      [cells, bytes] = [cells + 1, bytes + more];
+    }
+  }
+  return pieces;
+}
+
+/** Whether the first line describes a table. What is wrong within is refused when the table is created. */
+function isForm(form: unknown): form is TableForm {
+  const { tableName, primaryKey, indexes = [], definedColumns = [] } = Object(form) as Partial<TableForm>;
+  const isList = (value: unknown): boolean => Array.isArray(value) && value.every((one) => typeof one === "object" && one !== null);
+  return typeof tableName === "string" && isList(primaryKey) && isList(indexes) && isList(definedColumns);
+}
+
 /** One import. */
 class InstanceImport {
   private readonly created: string[] = [];
@@ -177,7 +227,8 @@ class InstanceImport {
   private hasVersions = true;
   private isOver = false;
   private tables = 0;
-  /** Rows of the tables before. */
+  /** Rows of the source so far, and those stored of the tables before. */
+  private read = 0;
   private rows = 0;
   bytes = 0;
   private failure: TabStoreError | undefined;
@@ -200,6 +251,7 @@ class InstanceImport {
       if (this.isOver) throw broken("there is something behind its last line");
       if (typeof value !== "object" || value === null) throw broken(`a line is ${kindOf(value)}`);
       if ("primaryKey" in value) {
+        this.read += 1;
         const wait = this.put(value as NewRow);
         if (wait !== undefined) await wait;
       } else if ("table" in value) {
@@ -208,8 +260,8 @@ class InstanceImport {
       } else if ("end" in value) {
         await this.endTable();
         const { tables, rows } = Object(value.end) as { readonly tables?: unknown; readonly rows?: unknown };
-        if (tables !== this.tables || rows !== this.rows)
-          throw broken(`it has ${this.tables} tables with ${this.rows} rows, and says ${shown(tables)} with ${shown(rows)}`);
+        if (tables !== this.tables || rows !== this.read)
+          throw broken(`it has ${this.tables} tables with ${this.read} rows, and says ${shown(tables)} with ${shown(rows)}`);
         this.isOver = true;
       } else {
         throw broken("a line is neither a row nor the name of a table");
@@ -223,7 +275,7 @@ class InstanceImport {
     const { existing = "refuse" } = this.options;
     const there = new Set(await this.db.listTable(this.call));
     for (const form of head.tables) {
-      record(form, "tables");
+      if (!isForm(form)) throw broken("its first line does not describe a table");
       for (const name of [form.tableName, ...(form.indexes ?? []).map(({ indexName }) => indexName)]) {
         if (existing === "refuse" && there.has(name)) {
           throw new TabStoreError({
@@ -243,17 +295,19 @@ class InstanceImport {
     const { db, call } = this;
     const form = this.head!.tables.find((one) => one.tableName === tableName);
     if (form === undefined) throw broken(`its first line does not have the table ${shown(tableName)}`);
-    const { indexes: _, stream: __, ...base } = form;
-    let there = (await db.listTable(call)).includes(form.tableName) ? await db.describeTable({ tableName: form.tableName, ...call }) : undefined;
+    const { indexes: _, stream: __, definedColumns: ___, ...base } = form;
+    const isMerge = this.options.existing === "merge";
+    let there = isMerge && (await db.listTable(call)).includes(form.tableName) ? await db.describeTable({ tableName: form.tableName, ...call }) : undefined;
     this.oldest = -Infinity;
     if (there === undefined) {
       const primaryKey = form.primaryKey.map((column) => (column.autoIncrement === true ? { ...column, allowChosen: true } : column));
-      // What hides, refuses or derives rows comes behind them.
-      await db.createTable({ ...base, primaryKey, timeToLive: -1, maxVersionOffset: ANY_OFFSET });
+      // What hides, refuses or derives rows comes behind them: older rows may have values that a column defined later would not take.
+      await db.createTable({ ...base, primaryKey, timeToLive: -1, maxVersionOffset: ANY_OFFSET, allowUpdate: true });
       this.created.push(form.tableName);
       there = await db.describeTable({ tableName: form.tableName, ...call });
     } else if (there.indexes.length === 0) {
-      this.raised.push(there);
+      // Another import has raised it, and will lower it.
+      if (there.maxVersionOffset !== ANY_OFFSET) this.raised.push(there);
       if (there.timeToLive > 0) this.oldest = Date.now() - there.timeToLive * 1000 + 60_000;
       await db.updateTable({ tableName: form.tableName, maxVersionOffset: ANY_OFFSET });
     }
@@ -264,26 +318,51 @@ class InstanceImport {
     this.writer = db.writer(form.tableName, {
       ...call,
       onProgress: () => this.report(),
-      onFailure: ({ error }) => (this.failure ??= error),
+      onFailure: ({ error }) => (this.failure ??= this.explained(error, there.primaryKey)),
     });
   }
 
   private put(row: NewRow): undefined | Promise<void> {
     if (this.writer === undefined) throw broken("a row comes before the name of its table");
-    return this.writer.put(this.converter!.typed(row, { oldest: this.oldest, hasVersions: this.hasVersions }));
+    const typed = this.converter!.typed(row, { oldest: this.oldest, hasVersions: this.hasVersions });
+    // All of it has expired.
+    if (isBare(typed) && !isBare(row)) return undefined;
+    const pieces = piecesOf(typed);
+    return pieces.length === 1 ? this.writer.put(typed) : this.putPieces(typed, pieces);
+  }
+
+  /** A row that grew by updates, beyond what one call takes. */
+  private async putPieces({ primaryKey }: NewRow, [first, ...others]: readonly Attributes[]): Promise<void> {
+    const wait = this.writer!.put({ primaryKey, attributes: first });
+    if (wait !== undefined) await wait;
+    await this.writer!.flush();
+    for (const put of others) await this.db.updateRow({ tableName: this.form!.tableName, primaryKey, put, ...this.call });
+  }
+
+  /** Says why a new row was refused that has the key which the store gave it elsewhere. */
+  private explained(error: TabStoreError, key: readonly KeyColumn[]): TabStoreError {
+    const given = key.find(({ autoIncrement, allowChosen }) => autoIncrement === true && allowChosen !== true);
+    if (given === undefined || error.code !== "OTSConditionCheckFail") return error;
+    return new TabStoreError({
+      ...toRecord(error),
+      hint: `The table '${this.form?.tableName}' gives its rows their '${given.name}', and has no allowChosen. So only rows that are there can be merged into it: delete the table, and import it anew.`,
+    });
   }
 
   /** All rows of a table are there. */
   private async endTable(): Promise<void> {
     const { db, call, form, writer } = this;
     if (writer === undefined || form === undefined) return;
-    await writer.close();
+    await writer.close().catch((error: unknown) => {
+      throw this.failure ?? error;
+    });
     this.rows += writer.progress.rows;
     [this.writer, this.form] = [undefined, undefined];
     this.report(form.tableName);
     if (!this.created.includes(form.tableName)) return;
-    const { tableName, timeToLive, maxVersionOffset, indexes = [], stream } = form;
-    await db.updateTable({ tableName, timeToLive, maxVersionOffset });
+    const { tableName, timeToLive, maxVersionOffset, allowUpdate, definedColumns = [], indexes = [], stream } = form;
+    if (definedColumns.length > 0) await db.addDefinedColumn({ tableName, columns: definedColumns });
+    await db.updateTable({ tableName, timeToLive, maxVersionOffset, allowUpdate });
     for (const index of indexes) await db.createIndex({ tableName, index });
     await untilBuilt(
       indexes.map(({ indexName }) => indexName),
@@ -304,7 +383,10 @@ class InstanceImport {
 
   /** Lowers the offset of versions again. */
   async lower(): Promise<void> {
-    for (const { tableName, maxVersionOffset } of this.raised.splice(0)) await this.db.updateTable({ tableName, maxVersionOffset });
+    for (const { tableName, maxVersionOffset } of this.raised.splice(0)) {
+      const there = await this.db.describeTable(tableName);
+      if (there.maxVersionOffset === ANY_OFFSET) await this.db.updateTable({ tableName, maxVersionOffset });
+    }
   }
 
   /** Deletes what it has created: an import has all of it, or none. */
@@ -341,6 +423,7 @@ export async function importInstance(
     return result;
   } catch (error) {
     await run.undo();
-    throw error;
+    // An error of the source's own code, or of a listener, is the cause.
+    throw signal?.aborted ? abortReason(signal) : known(error);
   }
 }

@@ -24,15 +24,16 @@ const told = (type: number, value: Value): string =>
 
 const keyJson = (value: KeyValue): string => (typeof value === "object" ? `{"value":${plain(value)},"type":"BINARY"}` : plain(value));
 
-/** The exact shape: `{"primaryKey":{…},"attributes":{…}}`. `versioned`: each value has its version. */
+/** The exact shape: `{"primaryKey":{…},"attributes":{…}}`. `versioned`: each value has its version. `only`: the attributes. */
 export const exact =
-  (versioned: boolean): RowPrinter =>
+  (versioned: boolean, only?: ReadonlySet<string>): RowPrinter =>
   (row) => {
     const key = Object.entries(row.primaryKey).map(([name, value]) => `${JSON.stringify(name)}:${keyJson(value)}`);
     const [page, at, textAt] = row.place;
     let attributes = "";
     let last: string | undefined;
     page.eachCell(at, textAt, (name, type, version, value) => {
+      if (only?.has(name) === false) return false;
       const isOf = name === last;
       if (!isOf) attributes += `${last === undefined ? "" : versioned ? "]," : ","}${JSON.stringify(name)}:${versioned ? "[" : ""}`;
       last = name;
@@ -54,12 +55,16 @@ function each(row: PageRow, visit: (name: string, value: Value, type?: number) =
   });
 }
 
-/** The plain shape: `{"id":1,"title":"x"}`. */
-export const object: RowPrinter = (row) => {
-  const members: string[] = [];
-  each(row, (name, value) => members.push(`${JSON.stringify(name)}:${plain(value)}`));
-  return `{${members.join(",")}}`;
-};
+/** The plain shape: `{"id":1,"title":"x"}`. `only`: the attributes. */
+export const object =
+  (only?: ReadonlySet<string>): RowPrinter =>
+  (row) => {
+    const members: string[] = [];
+    each(row, (name, value, type) => {
+      if (type === undefined || only?.has(name) !== false) members.push(`${JSON.stringify(name)}:${plain(value)}`);
+    });
+    return `{${members.join(",")}}`;
+  };
 
 /** A field of a CSV file. An empty text has quotes: an empty field is no value. */
 function field(value: Value, type: number | undefined): string {
@@ -69,13 +74,15 @@ function field(value: Value, type: number | undefined): string {
   return type === TAG.DOUBLE && /^-?\d+$/.test(text) ? `${text}.0` : text;
 }
 
-/** Lines of a CSV file with these columns. A row with another one goes to `stranger`, which throws. */
-export function csv(columns: readonly string[], stranger: (name: string) => never): { readonly header: string; readonly line: RowPrinter } {
+/** Lines of a CSV file with these columns. `stranger` hears of others. */
+export function csv(columns: readonly string[], stranger: (name: string) => void): { readonly header: string; readonly line: RowPrinter } {
   const places = new Map(columns.map((name, place) => [name, place]));
   const line: RowPrinter = (row) => {
     const fields = columns.map(() => "");
     each(row, (name, value, type) => {
-      fields[places.get(name) ?? stranger(name)] = field(value, type);
+      const place = places.get(name);
+      if (place === undefined) stranger(name);
+      else fields[place] = field(value, type);
     });
     return fields.join(",");
   };

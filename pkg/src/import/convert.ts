@@ -284,11 +284,13 @@ export class Converter {
 
   /** A row with these columns in place of its own. */
   with(set: Readonly<Record<string, InputValue>> | undefined, row: NewRow): NewRow {
-    if (set === undefined) return row;
+    // What is no row in the writer's shape is refused by the writer.
+    const { attributes: own = {} } = row;
+    if (set === undefined || typeof own !== "object" || own === null || ![Object.prototype, null].includes(Object.getPrototypeOf(own))) return row;
     const key: Record<string, unknown> = { ...row.primaryKey };
-    const attributes: Record<string, unknown> = { ...row.attributes };
+    const attributes: Record<string, unknown> = { ...own };
     for (const name of Object.keys(set)) setField(this.keyTypes.has(name) ? key : attributes, name, set[name]);
-    return { primaryKey: key as InputPrimaryKey, attributes: attributes as Attributes };
+    return { ...row, primaryKey: key as InputPrimaryKey, attributes: attributes as Attributes };
   }
 
   /** The row of a source record; `number` is its place, from 1. `csv`: an empty text is no value. Columns of `set` may be missing. */

@@ -1,6 +1,7 @@
 /** Reads a source that may wait for ever. */
 
 import { unlessAborted } from "../client/signals.js";
+import { local, TabStoreError } from "../types/errors.js";
 
 /** Waits for work, but no longer than the database is open. */
 export type Guard = <T>(work: Promise<T>) => Promise<T>;
@@ -26,4 +27,10 @@ export async function* guarded<T>(
     // Not awaited: a generator ends only after the read that it waits for.
     if (!done) void source.return().catch(() => {});
   }
+}
+
+/** The error that ended an import. An error of the source's own code, or of a listener, is its cause. */
+export function known(reason: unknown): TabStoreError {
+  if (reason instanceof TabStoreError) return reason;
+  return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }

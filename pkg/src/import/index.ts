@@ -4,11 +4,11 @@
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { invalid, local, TabStoreError, toRecord } from "../types/errors.js";
+import { invalid, TabStoreError, toRecord } from "../types/errors.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../types/writer.js";
 import { abortReason, signalOf } from "../client/signals.js";
 import { Converter } from "./convert.js";
-import { type Guard, guarded } from "./guarded.js";
+import { type Guard, guarded, known } from "./guarded.js";
 import { records, type SourceRow } from "./records.js";
 import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced.js";
 import { isBytes, openSource, texts } from "./source.js";
@@ -64,12 +64,6 @@ async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): Asyn
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
   return typeof source === "object" && source !== null && !ArrayBuffer.isView(source) && (Symbol.asyncIterator in source || Symbol.iterator in source);
-}
-
-/** The error that ended an import. An error of the source's own code, or of a listener, is its cause. */
-function known(reason: unknown): TabStoreError {
-  if (reason instanceof TabStoreError) return reason;
-  return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }
 
 /** The hint of a row that `onDuplicate: "stop"` refuses. */

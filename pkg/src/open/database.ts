@@ -316,11 +316,13 @@ export class OpenDatabase implements Database {
   }
 
   async exportRows(tableName: string, options?: ExportOptions): Promise<ReadableStream<Uint8Array>> {
-    return (await loadCode(import("../export/index.js"))).exportRows(this, tableName, options ?? {});
+    const given = copied(options ?? {});
+    return (await loadCode(import("../export/index.js"))).exportRows(this, tableName, given);
   }
 
   async exportInstance(options: ExportInstanceOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    return (await loadCode(import("../export/instance.js"))).exportInstance(this, options, (call) => this[LIST_FOREIGN](call));
+    const given = copied(options);
+    return (await loadCode(import("../export/instance.js"))).exportInstance(this, given, (call) => this[LIST_FOREIGN](call));
   }
 
   async importInstance(source: Blob | Response | ReadableStream<Uint8Array>, options?: ImportInstanceOptions): Promise<ImportInstanceResult> {

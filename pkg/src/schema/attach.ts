@@ -37,19 +37,17 @@ export async function attach(layouts: readonly Layout[], { open, options, double
         ...(companion === undefined ? [] : [prepare(context, companion)]),
       ]),
     );
-    const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout))]));
+    const beside = layouts.some(({ companion }) => companion !== undefined) ? await loadHistory(context) : undefined;
+    const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout), beside)]));
     const typed = Object.freeze({
       ...tables,
       service: db,
       close: () => db.close(),
-      export: async (call: CallOptions = {}) =>
-        new Response(
-          await db.exportInstance({
-            ...call,
-            tables: layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]),
-            azure: "leaveOut",
-          }),
-        ).blob(),
+      export: async (call: CallOptions = {}) => {
+        const tables = layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]);
+        const file = await new Response(await db.exportInstance({ ...call, tables, azure: "leaveOut" })).blob();
+        return file.slice(0, file.size, "application/x-ndjson");
+      },
       import: (source: Blob, call: CallOptions = {}) => db.importInstance(source, { ...call, existing: "merge" }),
     });
     if (migrations !== undefined) await migrate(context, typed, migrations);
@@ -57,6 +55,20 @@ export async function attach(layouts: readonly Layout[], { open, options, double
   } catch (error) {
     await db.close();
     throw error;
+  }
+}
+
+/** The code of tables with versions beside indexes. */
+async function loadHistory(context: Context): Promise<typeof import("./history.js")> {
+  try {
+    return await import("./history.js");
+  } catch (error) {
+    throw context.error(
+      "Unavailable",
+      `A part of TabStore could not be loaded: ${String(error)}.`,
+      "It lies beside the file of tabstore/schema, under a name that begins with history.",
+      { status: 503 },
+    );
   }
 }
 

@@ -36,6 +36,19 @@ export function define<const S extends Specs>(tables: S & { readonly [T in keyof
     if (TAKEN.includes(name)) throw new TypeError(`No table can be called '${name}': a database with a schema has a member of that name.`);
     return new Layout(name, spec);
   });
+  const taken = new Map<string, string>();
+  for (const { name, companion, indexes } of layouts) {
+    const own: [string, string][] = [
+      [name, `the table '${name}'`],
+      ...[...indexes].map(([index, { tableName }]): [string, string] => [tableName, `the index '${index}' of '${name}'`]),
+    ];
+    if (companion !== undefined) own.push([companion.tableName, `the versions of '${name}'`]);
+    for (const [stored, what] of own) {
+      const other = taken.get(stored);
+      if (other !== undefined) throw new TypeError(`The store would call both ${other} and ${what} '${stored}': give one of them another name.`);
+      taken.set(stored, what);
+    }
+  }
   const schema = Object.fromEntries(Object.entries(tables).map(([name, spec]) => [name, Object.freeze({ spec })]));
   return Object.freeze(Object.defineProperty(schema, ATTACH, { value: (attaching: Attaching) => attach(layouts, attaching) })) as unknown as Schema<S>;
 }

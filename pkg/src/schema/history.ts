@@ -2,25 +2,28 @@
  * Versions beside indexes. The store keeps an index in step only where each column has one version [T8]. So the versions are in a
  * companion table with the same key, and each write of such a column is one step over both tables.
  *
- * A row may have no companion yet: the store gave its key, or an import wrote it. It begins with the first change that needs it.
+ * A row may have no companion yet, or one that does not agree with it: an import and the calls of the service write the row alone. So
+ * each change of such a column looks at both before.
+ *
+ * Loaded on first use: it imports types alone, so it shares no code with its entry.
  */
 
-import { AUTO_INCREMENT } from "../types/values.js";
-import type { CallOptions, Cell, InputValue, KeyValue, PrimaryKey, Value } from "../types/data.js";
+import type { CallOptions, Cell, InputPrimaryKey, InputValue, PrimaryKey, Value } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { Row } from "../types/row.js";
 import type {
+  BatchWriteItem,
   Condition,
   DeleteRowRequest,
   GetRowRequest,
   GetRowResult,
-  InputPrimaryKey,
   PutRowRequest,
   UpdateRow,
   UpdateRowRequest,
   WriteResult,
 } from "../types/rows.js";
 import type { Context } from "./context.js";
+import type { Lanes } from "./lanes.js";
 import type { Field, Layout } from "./layout.js";
 
 /** The calls of the store that rows need: of a database, of a transaction, or of a table with its companion. */
@@ -50,9 +53,12 @@ export class HistoryStore implements Store {
   private readonly companion: string;
   private readonly names: ReadonlySet<string>;
 
+  /** `isNew` tells whether the store gives the key. */
   constructor(
     private readonly context: Context,
     private readonly layout: Layout,
+    private readonly lanes: Lanes,
+    private readonly isNew: (key: InputPrimaryKey) => boolean,
   ) {
     this.db = context.db;
     this.tableName = layout.name;
@@ -61,69 +67,82 @@ export class HistoryStore implements Store {
   }
 
   getRow(request: GetRowRequest): Promise<GetRowResult> {
-    return this.db.getRow(request);
+    return this.lanes.read(request.primaryKey, () => this.db.getRow(request));
   }
 
-  async putRow({ signal, tableName, ...put }: PutRowRequest): Promise<WriteResult> {
-    const versions = part(put.attributes, this.names);
-    if (Object.values(put.primaryKey).includes(AUTO_INCREMENT)) {
-      const result = await this.db.putRow({ tableName, ...put, returnContent: "PRIMARY_KEY", signal });
-      // Without it the first change begins the companion.
-      await this.db.putRow({ tableName: this.companion, primaryKey: result.row!.primaryKey, attributes: versions, condition: NEW, signal }).catch(() => {});
-      return result;
-    }
-    const [result] = await this.db.atomic(
-      [
-        { tableName, put },
-        { tableName: this.companion, put: { primaryKey: put.primaryKey, attributes: versions } },
-      ],
-      callOf(signal),
-    );
-    return result;
+  putRow(request: PutRowRequest): Promise<WriteResult> {
+    return this.isNew(request.primaryKey) ? this.putNew(request) : this.lanes.run(request.primaryKey, () => this.put(request));
   }
 
-  async updateRow({ signal, tableName, ...update }: UpdateRowRequest): Promise<WriteResult> {
-    const { primaryKey, put, deleteColumns, increment, condition } = update;
+  updateRow({ signal, tableName, ...update }: UpdateRowRequest): Promise<WriteResult> {
+    const { primaryKey, put, deleteColumns, increment } = update;
     const versions: UpdateRow = {
       primaryKey,
       put: part(put, this.names),
       deleteColumns: deleteColumns?.filter((name) => this.names.has(name)) ?? [],
       increment: part(increment, this.names),
-      condition: THERE,
     };
-    if (Object.keys(versions.put!).length + versions.deleteColumns!.length + Object.keys(versions.increment!).length === 0)
-      return this.db.updateRow({ tableName, ...update, signal });
     // A new row that the store gives its key has no companion to add to.
-    if (Object.values(primaryKey).includes(AUTO_INCREMENT)) return this.putRow({ tableName, primaryKey, attributes: put, signal });
+    if (this.isNew(primaryKey)) return this.putRow({ tableName, primaryKey, attributes: put, signal });
+    const names = [...Object.keys(versions.put!), ...versions.deleteColumns!, ...Object.keys(versions.increment!)];
+    return this.lanes.run(primaryKey, () =>
+      names.length === 0 ? this.db.updateRow({ tableName, ...update, signal }) : this.change(update, versions, names, signal),
+    );
+  }
+
+  deleteRow({ signal, tableName, ...row }: DeleteRowRequest): Promise<WriteResult> {
+    const steps: BatchWriteItem[] = [
+      { tableName, delete: row },
+      { tableName: this.companion, delete: { primaryKey: row.primaryKey } },
+    ];
+    return this.lanes.run(row.primaryKey, async () => (await this.db.atomic(steps, callOf(signal)))[0]);
+  }
+
+  /** The values of a column, newest first. */
+  versions(primaryKey: PrimaryKey, column: string, maxVersions: number, signal: AbortSignal | undefined): Promise<readonly Cell[]> {
+    return this.lanes.read(primaryKey, () => this.cells(primaryKey, column, maxVersions, signal));
+  }
+
+  /** Takes the newest value of a column back. Gives the one before; `undefined` where there is none, and the row must have one. */
+  undo(primaryKey: PrimaryKey, field: Field, signal: AbortSignal | undefined): Promise<Value | undefined> {
+    return this.lanes.run(primaryKey, () => this.takeBack(primaryKey, field, signal));
+  }
+
+  private async put({ signal, tableName, ...put }: PutRowRequest): Promise<WriteResult> {
+    const steps: BatchWriteItem[] = [
+      { tableName, put },
+      { tableName: this.companion, put: { primaryKey: put.primaryKey, attributes: part(put.attributes, this.names) } },
+    ];
+    return (await this.db.atomic(steps, callOf(signal)))[0];
+  }
+
+  /** A row whose key the store gives: the companion comes behind it. Without it the first change begins one. */
+  private async putNew({ signal, ...put }: PutRowRequest): Promise<WriteResult> {
+    const result = await this.db.putRow({ ...put, returnContent: "PRIMARY_KEY", signal });
+    const { primaryKey } = result.row!;
+    await this.lanes
+      .run(primaryKey, () => this.db.putRow({ tableName: this.companion, primaryKey, attributes: part(put.attributes, this.names), condition: NEW, signal }))
+      .catch(() => {});
+    return result;
+  }
+
+  private async change(update: UpdateRow, versions: UpdateRow, names: readonly string[], signal: AbortSignal | undefined): Promise<WriteResult> {
     for (let tries = 1; ; tries++) {
+      const isThere = await this.mend(update.primaryKey as PrimaryKey, names, signal);
+      const steps: BatchWriteItem[] = [
+        { tableName: this.tableName, update },
+        { tableName: this.companion, update: isThere ? { ...versions, condition: THERE } : versions },
+      ];
       try {
-        const [result] = await this.db.atomic(
-          [
-            { tableName, update },
-            { tableName: this.companion, update: versions },
-          ],
-          callOf(signal),
-        );
-        return result;
+        return (await this.db.atomic(steps, callOf(signal)))[0];
       } catch (error) {
-        if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail") || !(await this.begin(primaryKey, condition, signal))) throw error;
+        // Another writer may have deleted the companion; the row's own condition fails again.
+        if (tries === TRIES || !isThere || !this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
       }
     }
   }
 
-  async deleteRow({ signal, tableName, ...row }: DeleteRowRequest): Promise<WriteResult> {
-    const [result] = await this.db.atomic(
-      [
-        { tableName, delete: row },
-        { tableName: this.companion, delete: { primaryKey: row.primaryKey } },
-      ],
-      callOf(signal),
-    );
-    return result;
-  }
-
-  /** The values of a column, newest first. */
-  async cells(primaryKey: PrimaryKey, column: string, maxVersions: number, signal: AbortSignal | undefined): Promise<readonly Cell[]> {
+  private async cells(primaryKey: PrimaryKey, column: string, maxVersions: number, signal: AbortSignal | undefined): Promise<readonly Cell[]> {
     const [main, companion] = await this.both(primaryKey, signal, { columnsToGet: [column], maxVersions });
     const [now] = main?.columns[column] ?? [];
     if (now === undefined) return [];
@@ -131,22 +150,20 @@ export class HistoryStore implements Store {
     return before.length > 0 && isSame(before[0].value, now.value) ? before : [now, ...before].slice(0, maxVersions);
   }
 
-  /** Takes the newest value of a column back. Gives the one before; `undefined` where there is none, and the row must have one. */
-  async undo(primaryKey: PrimaryKey, { name, column }: Field, signal: AbortSignal | undefined): Promise<Value | undefined> {
+  private async takeBack(primaryKey: PrimaryKey, { name, column }: Field, signal: AbortSignal | undefined): Promise<Value | undefined> {
     for (let tries = 1; ; tries++) {
+      await this.mend(primaryKey, [name], signal);
       const [newest, before] = await this.cells(primaryKey, name, 2, signal);
       if (newest === undefined || (before === undefined && column.presence === "required")) return undefined;
       const value = this.typed(column.stored, newest.value);
       const condition: Condition = { ...THERE, column: { column: name, comparator: "EQUAL", value, passIfMissing: false } };
       const back = before === undefined ? { deleteColumns: [name] } : { put: { [name]: this.typed(column.stored, before.value) } };
+      const steps: BatchWriteItem[] = [
+        { tableName: this.tableName, update: { primaryKey, ...back, condition } },
+        { tableName: this.companion, update: { primaryKey, deleteVersions: { [name]: [newest.version] } } },
+      ];
       try {
-        await this.db.atomic(
-          [
-            { tableName: this.tableName, update: { primaryKey, ...back, condition } },
-            { tableName: this.companion, update: { primaryKey, deleteVersions: { [name]: [newest.version] } } },
-          ],
-          callOf(signal),
-        );
+        await this.db.atomic(steps, callOf(signal));
         return before?.value;
       } catch (error) {
         if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
@@ -154,21 +171,34 @@ export class HistoryStore implements Store {
     }
   }
 
-  /** Begins the companion of a row with the values that the row has. `false`: the row itself does not meet the condition. */
-  private async begin(key: InputPrimaryKey, condition: Condition | undefined, signal: AbortSignal | undefined): Promise<boolean> {
-    const primaryKey = key as PrimaryKey;
+  /**
+   * Makes the companion agree with the row, before it is added to: another writer may have written the row alone, as an import and the
+   * calls of the service do, or a column keeps versions only since a while. Tells whether there is a row.
+   */
+  private async mend(primaryKey: PrimaryKey, names: readonly string[], signal: AbortSignal | undefined): Promise<boolean> {
     const [main, companion] = await this.both(primaryKey, signal, { maxVersions: 1 });
-    if (main === null && condition?.rowExistence === "EXPECT_EXIST") return false;
-    if (companion !== null) return true;
-    const attributes: Record<string, { value: InputValue; version: number }[]> = {};
-    for (const name of this.names) {
-      const [cell] = main?.columns[name] ?? [];
-      if (cell !== undefined) attributes[name] = [{ value: this.typed(this.layout.byName.get(name)!.column.stored, cell.value), version: cell.version }];
+    const tableName = this.companion;
+    if (main === null) {
+      // The versions of a row that is gone are not those of the next one.
+      if (companion !== null) await this.db.deleteRow({ tableName, primaryKey, signal });
+      return false;
     }
-    await this.db.putRow({ tableName: this.companion, primaryKey, attributes, condition: NEW, signal }).catch((error: unknown) => {
-      // Another writer has begun it.
-      if (!this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
-    });
+    const put: Record<string, { value: InputValue; version: number }[]> = {};
+    for (const name of companion === null ? this.names : names) {
+      const [now] = main.columns[name] ?? [];
+      const [last] = companion?.columns[name] ?? [];
+      if (now === undefined || (last !== undefined && isSame(last.value, now.value))) continue;
+      const version = Math.max(now.version, (last?.version ?? 0) + 1);
+      put[name] = [{ value: this.typed(this.layout.byName.get(name)!.column.stored, now.value), version }];
+    }
+    if (companion === null) {
+      await this.db.putRow({ tableName, primaryKey, attributes: put, condition: NEW, signal }).catch((error: unknown) => {
+        // Another writer has begun it.
+        if (!this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
+      });
+    } else if (Object.keys(put).length > 0) {
+      await this.db.updateRow({ tableName, primaryKey, put, signal });
+    }
     return true;
   }
 
@@ -230,6 +260,3 @@ export class TransactionStore implements Store {
     );
   }
 }
-
-/** The key of a row of an index or of the table, as the table's key. */
-export const keyIn = (row: Row, key: readonly Field[]): PrimaryKey => Object.fromEntries(key.map(({ name }) => [name, row.get(name) as KeyValue]));

@@ -1,18 +1,37 @@
 /** Live queries whose rows are objects of the schema. */
 
 import type { LiveCount, LiveQuery, LiveSnapshot } from "../types/live.js";
+import { mapped } from "../changes/mapped.js";
 import type { Row } from "../types/row.js";
 import type { LiveRowsOf, QueryRows, QuerySnapshot } from "./types.js";
+
+/** A value, and then nothing: as others it waits for changes, and none can come. */
+function once<T>(value: T): AsyncIterableIterator<T> {
+  let end = (): void => {};
+  const ended = new Promise<IteratorResult<T, undefined>>((resolve) => (end = () => resolve({ done: true, value: undefined })));
+  let isGiven = false;
+  return {
+    next() {
+      if (isGiven) return ended;
+      isGiven = true;
+      return Promise.resolve({ done: false, value });
+    },
+    return: () => {
+      isGiven = true;
+      end();
+      return ended;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
 
 const NOTHING: LiveSnapshot = { rows: [], changed: [], error: undefined };
 
 /** A live query of no rows. */
 export const EMPTY: LiveQuery = {
-  async *[Symbol.asyncIterator]() {
-    yield { rows: [], changed: [] };
-    // As others it waits for changes, and none can come.
-    await new Promise(() => {});
-  },
+  [Symbol.asyncIterator]: () => once({ rows: [], changed: [] }),
   subscribe: () => () => {},
   getSnapshot: () => NOTHING,
 };
@@ -21,10 +40,7 @@ const NO_ROWS = { count: 0, error: undefined };
 
 /** A live count of no rows. */
 export const ZERO: LiveCount = {
-  async *[Symbol.asyncIterator]() {
-    yield 0;
-    await new Promise(() => {});
-  },
+  [Symbol.asyncIterator]: () => once(0),
   subscribe: () => () => {},
   getSnapshot: () => NO_ROWS,
 };
@@ -39,8 +55,8 @@ export class LiveRows<R extends object> implements LiveRowsOf<R> {
     private readonly make: (row: Row) => R,
   ) {}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<QueryRows<R>, void, undefined> {
-    for await (const { rows } of this.live) yield { rows: this.objects(rows) };
+  [Symbol.asyncIterator](): AsyncIterableIterator<QueryRows<R>> {
+    return mapped(this.live[Symbol.asyncIterator](), ({ rows }) => ({ rows: this.objects(rows) }));
   }
 
   subscribe(listener: () => void): () => void {

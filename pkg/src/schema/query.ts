@@ -1,7 +1,7 @@
 /** Rows in the order of a key, read when they are asked for. */
 
 import { shown } from "../codec/kinds.js";
-import type { CallOptions, PrimaryKey } from "../types/data.js";
+import type { CallOptions, KeyValue, PrimaryKey } from "../types/data.js";
 import { col, type Filter } from "../types/filter.js";
 import type { LiveCount } from "../types/live.js";
 import type { Row } from "../types/row.js";
@@ -9,7 +9,6 @@ import type { ScanRequest } from "../types/rows.js";
 import { EMPTY, LiveRows, ZERO } from "./live-rows.js";
 import { keyOfToken, tokenOf } from "./page-token.js";
 import { type KeyRange, rangeOf, reversed, wholeRange } from "./range.js";
-import { keyIn } from "./history.js";
 import type { RowCodec } from "./row-codec.js";
 import type { Field, Order } from "./layout.js";
 import type { LiveRowsOf, Page, PageOptions, Query } from "./types.js";
@@ -29,6 +28,9 @@ export interface Asked {
 
 /** The rows of an empty range. */
 async function* none(): AsyncGenerator<Row, void, undefined> {}
+
+/** The key of a row of an index or of the table, as the table's key. */
+export const keyIn = (row: Row, key: readonly Field[]): PrimaryKey => Object.fromEntries(key.map(({ name }) => [name, row.get(name) as KeyValue]));
 
 /** A {@link Query}. Types are checked where it is handed out. */
 export class OrderedQuery {

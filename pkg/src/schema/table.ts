@@ -1,7 +1,7 @@
 /** A table of a schema: rows by their keys. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { CallOptions } from "../types/data.js";
+import type { CallOptions, InputPrimaryKey } from "../types/data.js";
 import type { Database, Transaction } from "../types/database.js";
 import type { ExportOptions } from "../types/export.js";
 import type { LiveCount } from "../types/live.js";
@@ -9,7 +9,8 @@ import type { Change } from "../types/streams.js";
 import type { Condition, PutRow } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
 import { AUTO_INCREMENT } from "../types/values.js";
-import { HistoryStore, type Store, TransactionStore } from "./history.js";
+import type { HistoryStore, Store } from "./history.js";
+import { Lanes } from "./lanes.js";
 import { LiveRows } from "./live-rows.js";
 import type { Field } from "./layout.js";
 import { OrderedQuery } from "./query.js";
@@ -26,7 +27,13 @@ const KEYS = 100;
 const TRIES = 12;
 /** Rows on their way where each has a companion. */
 const TOGETHER = 100;
+/** The media types of exports, by which an import knows their format. */
+const FILE_TYPES = { ndjson: "application/x-ndjson", json: "application/json", csv: "text/csv" } as const;
 const BUSY = ["OTSRowOperationConflict", "OTSSessionNotExist"];
+
+/** Whether a record is a row of an export: a key and attributes, and nothing else. */
+const isExact = (record: AnyRow): boolean =>
+  Object.keys(record).length === 2 && Object(record.primaryKey) === record.primaryKey && Object(record.attributes) === record.attributes;
 
 /** Reads and writes of single rows. */
 class RowOperations {
@@ -142,9 +149,16 @@ export class SchemaTable extends RowOperations {
 
   /** Where versions are in a companion. */
   private readonly history: HistoryStore | undefined;
+  private readonly undoing = new Lanes();
 
-  constructor(codec: RowCodec) {
-    const history = codec.layout.companion === undefined ? undefined : new HistoryStore(codec.context, codec.layout);
+  constructor(
+    codec: RowCodec,
+    /** The code of tables with companions, if the schema has one. */
+    private readonly beside?: typeof import("./history.js"),
+  ) {
+    const { context, layout } = codec;
+    const isNew = (key: InputPrimaryKey): boolean => layout.auto !== undefined && key[layout.auto] === AUTO_INCREMENT;
+    const history = layout.companion && beside && new beside.HistoryStore(context, layout, new Lanes(), isNew);
     super(codec, history ?? codec.context.db);
     this.history = history;
     this.db = codec.context.db;
@@ -277,12 +291,17 @@ export class SchemaTable extends RowOperations {
       const value = await this.history.undo(this.codec.key(key), field, options?.signal);
       return value === undefined ? undefined : this.codec.decode(field, value);
     }
+    // Of two at once each takes one value back.
+    return this.undoing.run(this.codec.key(key), () => this.takeBack(key, field, options));
+  }
+
+  private async takeBack(key: unknown, field: Field, options?: CallOptions): Promise<unknown> {
     const [newest, before] = await this.cells(key, field, 2, options);
     if (newest === undefined || (before === undefined && field.column.presence === "required")) return undefined;
     await this.db.updateRow({
       tableName: this.tableName,
       primaryKey: this.codec.key(key),
-      deleteVersions: { [column]: [newest.version] },
+      deleteVersions: { [field.name]: [newest.version] },
       condition: THERE,
       signal: options?.signal,
     });
@@ -328,21 +347,24 @@ export class SchemaTable extends RowOperations {
       map: (record: AnyRow) => {
         const row = map === undefined ? record : map(record);
         // A row of an export has the values that are stored.
-        if (map === undefined && typeof record.primaryKey === "object" && !this.codec.layout.byName.has("primaryKey")) return record;
+        if (map === undefined && isExact(record)) return record;
         return row === undefined ? undefined : (this.codec.put(row) as NewRow);
       },
     } as ImportOptions);
   }
 
   async export(options?: ExportOptions): Promise<Blob> {
-    return new Response(await this.db.exportRows(this.tableName, options)).blob();
+    const file = await new Response(await this.db.exportRows(this.tableName, options)).blob();
+    return file.slice(0, file.size, FILE_TYPES[options?.format ?? "ndjson"]);
   }
 
   private async attempt<T>(transaction: Transaction, work: (rows: RowOperations) => Promise<T>): Promise<T> {
     let result: T;
     try {
       const { codec } = this;
-      result = await work(new RowOperations(codec, this.history === undefined ? transaction : new TransactionStore(transaction, codec.context, codec.layout)));
+      result = await work(
+        new RowOperations(codec, this.history === undefined ? transaction : new this.beside!.TransactionStore(transaction, codec.context, codec.layout)),
+      );
     } catch (error) {
       await transaction.abort().catch(() => {});
       throw error;
@@ -357,7 +379,7 @@ export class SchemaTable extends RowOperations {
     maxVersions: number,
     options?: CallOptions,
   ): Promise<readonly { readonly value: never; readonly version: number }[]> {
-    if (this.history !== undefined) return this.history.cells(this.codec.key(key), name, maxVersions, options?.signal) as Promise<never>;
+    if (this.history !== undefined) return this.history.versions(this.codec.key(key), name, maxVersions, options?.signal) as Promise<never>;
     const { row } = await this.db.getRow({
       tableName: this.tableName,
       primaryKey: this.codec.key(key),

@@ -404,7 +404,8 @@ export interface Database {
    * stream is. By default {@link Database.importRows} finds the same rows in it, with the same types; with `versions: "all"` also their
    * versions. Rows that are written meanwhile may be in it or not.
    *
-   * A table takes old versions only if its `maxVersionOffset` allows them; see {@link InputCell.version}.
+   * A table takes old versions only if its `maxVersionOffset` allows them; see {@link InputCell.version}. A row that grew by updates beyond
+   * one put (4 MB, 1,024 columns) is refused by `importRows`; {@link Database.importInstance} takes it.
    *
    * @throws `OTSObjectNotExist`; `OTSParameterInvalid` for wrong options. A later error, as of a signal or a closed database, is the stream's.
    * @example
@@ -431,7 +432,7 @@ export interface Database {
    * Makes the tables of an export, with their rows, versions, indexes and streams. Streams and indexes begin behind the rows, so no
    * change is recorded. An auto-increment key gets `allowChosen`, because its rows have their keys.
    *
-   * If it fails, the tables that it has created are deleted again. One that ends with its page leaves some: delete them, and import again.
+   * Rows that grew by updates, beyond what one call takes, come in pieces. If it fails, the tables that it has created are deleted again. One that ends with its page leaves some: delete them, and import again.
    *
    * @throws `OTSObjectAlreadyExist` if a table or index of the export is there already; `OTSParameterInvalid` if the source is no
    * export, or is cut short; {@link WriterError} if rows could not be stored.

@@ -168,5 +168,20 @@ pub enum Filter<'a> {
     },
 }
 
+impl Filter<'_> {
+    /// The same filter, which compares only the newest cell of each column.
+    #[must_use]
+    pub fn of_newest(&self) -> Self {
+        let all = |filters: &[Self]| filters.iter().map(Self::of_newest).collect();
+        match self {
+            Self::Column(column) => Self::Column(ColumnFilter { latest_version_only: true, ..*column }),
+            Self::Not(filters) => Self::Not(all(filters)),
+            Self::And(filters) => Self::And(all(filters)),
+            Self::Or(filters) => Self::Or(all(filters)),
+            Self::Page { offset, limit } => Self::Page { offset: *offset, limit: *limit },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;
