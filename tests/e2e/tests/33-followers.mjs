@@ -295,3 +295,41 @@ test("R4, R5: a follower's steps over two tables are each done once and whole, w
   assert.equal(await three.evaluate(open, { name: "shared" }), "leader");
   assert.deepEqual(await stored(three), [steps, steps, (steps * (steps - 1)) / 2]);
 });
+
+test("R3, V1: a follower deletes ranges, counts live, and carries the instance, while the leader's tab is closed in between", async (t) => {
+  const { one, two } = await tabs(t);
+  await two.evaluate(async () => {
+    await db.createTable({ tableName: "many", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 3 });
+    const writer = db.writer("many");
+    for (let id = 0; id < 20_000; id++) await writer.put({ primaryKey: { id }, attributes: { mark: id % 4, text: `text ${id}` } });
+    await writer.close();
+    await db.updateRow({ tableName: "many", primaryKey: { id: 7 }, put: { text: "newer" } });
+    globalThis.counts = [];
+    globalThis.live = db.watchCount({ tableName: "many", filter: { column: "mark", comparator: "EQUAL", value: 1 } });
+    globalThis.end = live.subscribe(() => counts.push(live.getSnapshot().count));
+    globalThis.file = await new Response(await db.exportInstance()).blob();
+    globalThis.rows = async (of) =>
+      JSON.stringify((await H.all(of, { tableName: "many", maxVersions: 3 })).map(({ primaryKey, columns }) => [primaryKey, columns]));
+    globalThis.before = await rows(db);
+  });
+  await two.waitForFunction(() => counts.at(-1) === 5000);
+  assert.equal(await two.evaluate(() => db.role), "follower");
+  // The leader goes in the middle of the deletion.
+  const deleting = two.evaluate(() => db.deleteRange({ tableName: "many", filter: { column: "mark", comparator: "EQUAL", value: 1 } }));
+  await one.close({ runBeforeUnload: false });
+  const { count } = await deleting;
+  assert.ok(count <= 5000 && count >= 4000, `${count} of 5,000 rows, less at most the thousand of the call that the leader took along`);
+  await two.waitForFunction(() => counts.at(-1) === 0);
+  const seen = await two.evaluate(async () => {
+    end();
+    const { count } = await db.count({ tableName: "many" });
+    await db.importInstance(file, { existing: "merge" });
+    const merged = await rows(db);
+    const other = await T.open("other");
+    const { tables } = await other.importInstance(file);
+    const elsewhere = await rows(other);
+    await other.close();
+    return { count, merged: merged === before, elsewhere: elsewhere === before, tables, role: db.role };
+  });
+  assert.deepEqual(seen, { count: 15_000, merged: true, elsewhere: true, tables: ["many", "t"], role: "leader" });
+});
