@@ -58,6 +58,7 @@ export type { Row } from "./types/row.js";
 export type * from "./types/live.js";
 export type * from "./types/streams.js";
 export type * from "./types/tables.js";
+export type * from "./types/transaction.js";
 export type * from "./types/rows.js";
 export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./types/values.js";
 export type { AutoIncrement, InfMax, InfMin } from "./types/values.js";

@@ -16,12 +16,9 @@ import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
 import { answerAll } from "./support/loading.js";
+import { code } from "./support/package.js";
 import { turn } from "./support/turn.js";
 
-const code =
-  (wanted: string, message = /./) =>
-  (error: unknown): boolean =>
-    error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
 const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
 const put = (id: number) => ({ tableName: "t", ...row(id) });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Client } from "../src/client/client.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
-import type { Transaction } from "../src/types/database.js";
+import type { Transaction } from "../src/types/transaction.js";
 import { BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 

@@ -6,7 +6,7 @@ import * as encode from "../codec/contract-requests.js";
 import { readEnded } from "../codec/contract-responses.js";
 import * as decode from "../codec/response.js";
 import { TabStoreError } from "../types/errors.js";
-import type { Transaction, TransactionResult } from "../types/database.js";
+import type { Transaction, TransactionResult } from "../types/transaction.js";
 import { takeOneArgument } from "./one-argument.js";
 import type { Row } from "../types/row.js";
 import { scan, scanPages } from "./scan.js";

@@ -27,56 +27,27 @@ import { abortReason, signalOf, whenAborted } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult, Condition, PutRow } from "../types/rows.js";
 import { WriterError, type WriterFailure } from "../types/writer-error.js";
-
-/** Rows of a BATCH_WRITE_ROW request [R2]. */
-const BATCH_ROWS = 200;
-/** A batch of this size, as the service counts it, leaves at once. */
-const BATCH_BYTES = 1 << 20;
-/** A row with a longer key, or with more columns, may be beyond a limit. */
-const MOST_KEY = 1024;
-const MOST_COLUMNS = 1024;
-/** The most bytes of a batch [R2]. Our count is a little higher than the service's, so it errs on the safe side. */
-const BATCH_LIMIT = 4_000_000;
-const KEPT_FAILURES = 1000;
-/** The first rows or bytes, which go in batches. Later ones may be loaded. */
-const FEW = 2000;
-const FEW_BYTES = 256 << 10;
-/**
- * If a load had to be stored before it reached a fourth of these, this many rows or bytes go in batches: small segments
- * bring no gain.
- */
-const MANY = 20_000;
-const MANY_BYTES = 2 << 20;
-/** The approximate rows and bytes of a PUT_ROWS request. */
-const LOAD_ROWS = 4096;
-const LOAD_BYTES = 256 << 10;
-/** The bytes of a load before it is stored; the first loads have fewer, to show progress. */
-const STORE_BYTES = 8 << 20;
-const FIRST_STORE_BYTES = 1 << 20;
-/** The wait of taken rows for others, in ms; longer while more keep coming. */
-const STORE_AFTER = 300;
+import {
+  BATCH_ROWS,
+  BATCH_BYTES,
+  MOST_KEY,
+  MOST_COLUMNS,
+  BATCH_LIMIT,
+  KEPT_FAILURES,
+  FEW,
+  FEW_BYTES,
+  MANY,
+  MANY_BYTES,
+  LOAD_ROWS,
+  LOAD_BYTES,
+  STORE_BYTES,
+  FIRST_STORE_BYTES,
+  STORE_AFTER,
+} from "./writer-sizes.js";
+import type { Loaded } from "./loaded.js";
 
 const ROW = new Set(["primaryKey", "attributes"]);
 const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "condition", "onProgress", "onFailure", "signal"]);
-
-/** A frame of rows to load, and the places of those that were refused. */
-interface Loaded {
-  readonly id: number;
-  readonly loader: number;
-  readonly first: number;
-  readonly rows: number;
-  readonly bytes: number;
-  /** The rows with results of their own; if it is answered, all others were taken. */
-  readonly others: Set<number>;
-  answer: Promise<PutRowsResults> | undefined;
-  answered: boolean;
-  /** The bytes that the client keeps of it. */
-  kept: number;
-  /** The engine's load that took the rows; 0 if none did, or if it is unknown. */
-  load: number;
-  /** Its rows were asked for before they were taken, so they have to be asked for again. Or the error if that is impossible. */
-  late: TabStoreError | boolean;
-}
 
 /** Writers with unsent rows: the client lets them send before another call leaves. */
 export type Writers = Set<Pick<Writer, "send" | "handOver" | "isBusy">>;

@@ -2,7 +2,8 @@
 
 import { kindOf, shown } from "../codec/kinds.js";
 import type { CallOptions, InputPrimaryKey } from "../types/data.js";
-import type { Database, Transaction } from "../types/database.js";
+import type { Database } from "../types/database.js";
+import type { Transaction } from "../types/transaction.js";
 import type { ExportOptions } from "../types/export.js";
 import type { LiveCount } from "../types/live.js";
 import type { Change } from "../types/streams.js";
