@@ -74,6 +74,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
         await page.locator(".open-row").first().click();
         await page.locator(".versions").waitFor();
       });
+      await lookInto("the export of a table", () => button("Export rows").click());
       await lookInto("the deletion of a table", () => button("Delete table").click());
       await lookInto("a new row", () => button("Put row").click());
       await lookInto("a new table", () => page.getByRole("navigation").getByRole("button", { name: "Create table" }).click());

@@ -12,6 +12,7 @@ import { database } from "../state/session.ts";
 import { currentTable, refreshTables, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
+import { ExportDialog } from "./export-dialog.tsx";
 import { ModifyDialog } from "./modify-dialog.tsx";
 import { Partitions } from "./partitions.tsx";
 
@@ -109,7 +110,7 @@ function Nothing() {
 
 /** The view. */
 export function TableView() {
-  const [dialog, setDialog] = useState<"modify" | "delete">();
+  const [dialog, setDialog] = useState<"modify" | "export" | "delete">();
   const table = currentTable.value;
   if (table === undefined) return <Nothing />;
   const close = () => setDialog(undefined);
@@ -125,6 +126,9 @@ export function TableView() {
           <button type="button" class="button" onClick={() => setDialog("modify")}>
             <Icon name="edit" /> Modify table
           </button>
+          <button type="button" class="button" onClick={() => setDialog("export")}>
+            <Icon name="download" /> Export rows
+          </button>
           <button type="button" class="button" onClick={() => setDialog("delete")}>
             <Icon name="remove" /> Delete table
           </button>
@@ -134,6 +138,7 @@ export function TableView() {
       <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
       <Browser key={table.tableName} table={table} />
       {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
+      {dialog === "export" && <ExportDialog table={table} onClose={close} />}
       {dialog === "delete" && <DeleteDialog tableName={table.tableName} onDelete={remove} onDeleted={() => showTable(undefined)} onClose={close} />}
     </>
   );

@@ -5,6 +5,7 @@ const PATHS = {
   close: "M4 4l8 8M12 4l-8 8",
   table: "M2.5 3.5h11v9h-11zM2.5 6.5h11M6.5 6.5v6",
   upload: "M8 10.5V3M4.8 6L8 2.8 11.2 6M3 10.5v2.5h10v-2.5",
+  download: "M8 2.8v7.7M4.8 7.3L8 10.5l3.2-3.2M3 10.5v2.5h10v-2.5",
   first: "M4 3.5v9M12 3.5L7 8l5 4.5",
   previous: "M10.5 3.5L5.5 8l5 4.5",
   top: "M3.5 3h9M8 13V6.5M4.7 9.5L8 6.2l3.3 3.3",

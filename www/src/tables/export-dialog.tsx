@@ -1,0 +1,102 @@
+/** Writes the rows of a table into a file of the reader's own. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { ExportOptions, TableDescription } from "tabstore";
+
+import { bytes, count } from "../lib/format.ts";
+import { logged } from "../state/calls.ts";
+import { database } from "../state/session.ts";
+import { useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field, Select } from "../ui/field.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+
+/** The forms of a file, the endings of their names, and what the package calls them. */
+const FORMS = {
+  csv: { ending: "csv", type: "text/csv", options: { format: "csv" } },
+  objects: { ending: "json", type: "application/json", options: { format: "json", shape: "object" } },
+  lines: { ending: "ndjson", type: "application/x-ndjson", options: { shape: "object" } },
+  exact: { ending: "ndjson", type: "application/x-ndjson", options: { versions: "all" } },
+} as const satisfies Record<string, { ending: string; type: string; options: ExportOptions }>;
+
+const NOTES: Readonly<Record<keyof typeof FORMS, string>> = {
+  csv: "A line a row, for spreadsheets. Newest values; bytes are base64.",
+  objects: "One array of objects, for other programs. Newest values; bytes are base64.",
+  lines: "An object a line, for other programs and for the import here. Newest values.",
+  exact: "A row a line, with the types and all versions. For importRows of the package.",
+};
+
+/** Gives a file to the browser, which asks or puts it into the downloads. */
+function save(file: Blob, name: string): void {
+  const address = URL.createObjectURL(file);
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** The dialog. */
+export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+  const [form, setForm] = useState<keyof typeof FORMS>("csv");
+  const [progress, setProgress] = useState<{ readonly rows: number; readonly bytes: number }>();
+  const [done, setDone] = useState(false);
+  const [abort] = useState(() => new AbortController());
+  // A dialog that goes takes its export along.
+  useEffect(() => () => abort.abort(), [abort]);
+  const action = useAction();
+  const submit = () =>
+    action.run(async () => {
+      setDone(false);
+      setProgress({ rows: 0, bytes: 0 });
+      const { ending, type, options } = FORMS[form];
+      const file = await logged("Export", tableName, async () => {
+        const stream = await database().exportRows(tableName, { ...options, signal: abort.signal, onProgress: setProgress });
+        return new Response(stream).blob();
+      });
+      save(file.slice(0, file.size, type), `${tableName}.${ending}`);
+      setDone(true);
+    });
+  return (
+    <Dialog
+      title={`Export ${tableName}`}
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            {done ? "Close" : "Cancel"}
+          </button>
+          <button type="submit" class="button primary" aria-disabled={action.busy}>
+            <Icon name="download" /> Export
+          </button>
+        </>
+      }
+    >
+      <div class="stack">
+        <Field label="Format" hint={NOTES[form]}>
+          {({ id }) => (
+            <Select
+              id={id}
+              value={form}
+              onChange={setForm}
+              options={[
+                ["csv", "CSV"],
+                ["objects", "JSON"],
+                ["lines", "NDJSON"],
+                ["exact", maxVersions > 1 ? "NDJSON with types and versions" : "NDJSON with types"],
+              ]}
+            />
+          )}
+        </Field>
+        <p role="status">
+          {progress !== undefined &&
+            `${count(progress.rows)} ${progress.rows === 1 ? "row" : "rows"}, ${bytes(progress.bytes)}${done ? ": the file is in your downloads." : ""}`}
+        </p>
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}
