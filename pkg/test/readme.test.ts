@@ -148,7 +148,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 39);
+  assert.equal(all.length, 40);
   assert.deepEqual(
     said("README.md", 2).map((line) => JSON.stringify(line)),
     ['[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]'],

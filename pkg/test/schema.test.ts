@@ -371,3 +371,54 @@ test("an export of a database is imported into another one: the same rows of eve
   assert.equal(await (await db.counter.export({ format: "csv" })).text(), "name,big,n\r\nviews,4611686018427387904,0\r\n");
   await Promise.all([db.close(), to.close()]);
 });
+
+test("undo never takes the only value; upsert leaves stored values of columns with a default; a new row has its defaults in indexes", { skip }, async () => {
+  const of = (indexes?: { byKind: ["kind"] }) => ({
+    key: "id" as const,
+    columns: {
+      id: t.integer,
+      text: t.text.default("").versions(5),
+      note: t.text.optional.versions(5),
+      kind: t.text.default("new"),
+      read: t.boolean.default(false),
+    },
+    ...(indexes && { indexes }),
+  });
+  const db = await opened(
+    define({ plain: of(), indexed: of({ byKind: ["kind"] }) } as never) as Schema<{ plain: ReturnType<typeof of>; indexed: ReturnType<typeof of> }>,
+  );
+  for (const table of [db.plain, db.indexed]) {
+    await table.insert({ id: 1, text: "only", note: "only", read: true });
+    assert.deepEqual([await table.undo(1, "text"), await table.undo(1, "note")], [undefined, undefined]);
+    assert.deepEqual([(await table.get(1))!.text, (await table.get(1))!.note], ["only", "only"]);
+    await table.upsert({ id: 1, note: "two" });
+    assert.deepEqual(await table.get(1), { id: 1, text: "only", note: "two", kind: "new", read: true });
+    assert.equal((await table.versions(1, "text")).length, 1);
+    await Promise.all([table.upsert({ id: 2, note: "x" }), table.upsert({ id: 2, read: true })]);
+    assert.deepEqual(await table.get(2), { id: 2, text: "", note: "x", kind: "new", read: true });
+    await table.upsert({ id: 2 });
+    assert.equal((await table.get(2))!.read, true);
+  }
+  assert.deepEqual((await db.service.getRow({ tableName: "indexed_byKind", primaryKey: { kind: "new", id: 2 } })).row?.primaryKey, { kind: "new", id: 2 });
+  await db.close();
+});
+
+test("a value that is undefined by mistake is refused in ranges and conditions; a condition that fails says of which row; prefix tells its end", {
+  skip,
+}, async () => {
+  const db = await opened(schema);
+  await db.note.put(note(1));
+  const missing = undefined as unknown as string;
+  assert.throws(() => db.note.by.byTitle.range({ title: missing }), code("OTSParameterInvalid", /gives 'title' as undefined/));
+  assert.throws(() => db.note.where({ kind: missing as "city" }), code("OTSParameterInvalid", /gives 'kind' as undefined/));
+  assert.equal(await db.note.count(), 1);
+  const said =
+    (hint: RegExp) =>
+    (error: { code: string; hint: string }): boolean =>
+      error.code === "OTSConditionCheckFail" && (hint.test(error.hint) || assert.fail(error.hint));
+  await assert.rejects(db.note.update(7, { title: "x" }), said(/Table 'note', key \{"id":7\}: there is no such row/));
+  await assert.rejects(db.note.insert(note(1)), said(/Table 'note', key \{"id":1\}: there is such a row/));
+  const { from, to } = prefix("Em");
+  assert.deepEqual([from, to], ["Em", "En"]);
+  await db.close();
+});

@@ -175,7 +175,9 @@ async function* valuesOf(
       return value;
     });
   for await (const text of texts(openSource(source, "ndjson").stream, onBytes, signal)) yield read(lines.push(text));
-  yield read(lines.end());
+  const [last] = lines.end();
+  if (last instanceof Unreadable) throw broken("it ends too early, within a line");
+  if (last !== undefined) yield [last];
 }
 
 /** Whether a row has no attributes. */
@@ -381,6 +383,13 @@ class InstanceImport {
     return { tables: [...this.created], rows: this.rows };
   }
 
+  /** An error of a merge says how many rows it has stored. */
+  told(error: TabStoreError): TabStoreError {
+    if (this.options.existing !== "merge") return error;
+    const message = `${error.message}${/[.!?]$/.test(error.message) ? "" : "."} Rows stored: ${this.rows + (this.writer?.progress.rows ?? 0)}.`;
+    return new TabStoreError({ ...toRecord(error), message }, { cause: error });
+  }
+
   /** Lowers the offset of versions again. */
   async lower(): Promise<void> {
     for (const { tableName, maxVersionOffset } of this.raised.splice(0)) {
@@ -424,6 +433,6 @@ export async function importInstance(
   } catch (error) {
     await run.undo();
     // An error of the source's own code, or of a listener, is the cause.
-    throw signal?.aborted ? abortReason(signal) : known(error);
+    throw signal?.aborted ? abortReason(signal) : run.told(known(error));
   }
 }

@@ -4,7 +4,7 @@
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { invalid, TabStoreError, toRecord } from "../types/errors.js";
+import { invalid, local, TabStoreError, toRecord } from "../types/errors.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../types/writer.js";
 import { abortReason, signalOf } from "../client/signals.js";
 import { Converter } from "./convert.js";
@@ -225,10 +225,21 @@ class Import {
       const { map } = this.options;
       if (map === undefined) return { number, row: this.newRow(record, number) };
       // What is no object is refused as without `map`, which takes objects alone.
-      const row = Object(record) === record ? map(record as Readonly<Record<string, unknown>>, number) : record;
+      const row = Object(record) === record ? this.mapped(record as SourceRow, number) : record;
       return { number, row: row === undefined ? undefined : this.newRow(row as SourceRow, number) };
     } catch (reason) {
       return { number, row: undefined, reason };
+    }
+  }
+
+  /** What `map` makes of a record. An error of its own ends the import, and names the row. */
+  private mapped(record: SourceRow, number: number): unknown {
+    try {
+      return this.options.map!(record, number);
+    } catch (error) {
+      if (error instanceof TabStoreError) throw error;
+      const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      throw local("Aborted", `The import was given up: map failed at row ${number}: ${text}`, { cause: error });
     }
   }
 

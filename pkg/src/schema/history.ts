@@ -103,7 +103,7 @@ export class HistoryStore implements Store {
     return this.lanes.read(primaryKey, () => this.cells(primaryKey, column, maxVersions, signal));
   }
 
-  /** Takes the newest value of a column back. Gives the one before; `undefined` where there is none, and the row must have one. */
+  /** Takes the newest value of a column back. Gives the one before; `undefined`, and nothing changes, where there is none. */
   undo(primaryKey: PrimaryKey, field: Field, signal: AbortSignal | undefined): Promise<Value | undefined> {
     return this.lanes.run(primaryKey, () => this.takeBack(primaryKey, field, signal));
   }
@@ -154,17 +154,16 @@ export class HistoryStore implements Store {
     for (let tries = 1; ; tries++) {
       await this.mend(primaryKey, [name], signal);
       const [newest, before] = await this.cells(primaryKey, name, 2, signal);
-      if (newest === undefined || (before === undefined && column.presence === "required")) return undefined;
+      if (newest === undefined || before === undefined) return undefined;
       const value = this.typed(column.stored, newest.value);
       const condition: Condition = { ...THERE, column: { column: name, comparator: "EQUAL", value, passIfMissing: false } };
-      const back = before === undefined ? { deleteColumns: [name] } : { put: { [name]: this.typed(column.stored, before.value) } };
       const steps: BatchWriteItem[] = [
-        { tableName: this.tableName, update: { primaryKey, ...back, condition } },
+        { tableName: this.tableName, update: { primaryKey, put: { [name]: this.typed(column.stored, before.value) }, condition } },
         { tableName: this.companion, update: { primaryKey, deleteVersions: { [name]: [newest.version] } } },
       ];
       try {
         await this.db.atomic(steps, callOf(signal));
-        return before?.value;
+        return before.value;
       } catch (error) {
         if (tries === TRIES || !this.context.isFailure(error, "OTSConditionCheckFail")) throw error;
       }

@@ -220,18 +220,23 @@ export class OrderedQuery {
     } = this;
     if (typeof condition === "function")
       return (condition as (columns: object) => Filter)(Object.fromEntries(fields.map((field) => [field.name, this.column(field)])));
-    const equal = Object.entries(condition as Readonly<Record<string, unknown>>)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => {
-        const field = fields.find((one) => one.name === name);
-        if (field === undefined)
-          throw codec.context.error(
-            "OTSParameterInvalid",
-            `There is no column '${name}' in '${this.order.tableName}'.`,
-            `There are: ${fields.map((one) => one.name).join(", ")}.`,
-          );
-        return col(name).eq(codec.encode(field, value), PRESENT);
-      });
+    const equal = Object.entries(condition as Readonly<Record<string, unknown>>).map(([name, value]) => {
+      // Left out by mistake it would let every row pass, also into a deletion.
+      if (value === undefined)
+        throw codec.context.error(
+          "OTSParameterInvalid",
+          `The condition gives '${name}' as undefined.`,
+          "Leave the column out, or ask for rows without it by where((columns) => …).",
+        );
+      const field = fields.find((one) => one.name === name);
+      if (field === undefined)
+        throw codec.context.error(
+          "OTSParameterInvalid",
+          `There is no column '${name}' in '${this.order.tableName}'.`,
+          `There are: ${fields.map((one) => one.name).join(", ")}.`,
+        );
+      return col(name).eq(codec.encode(field, value), PRESENT);
+    });
     return equal.length > 1 ? { operator: "AND", filters: equal } : equal[0];
   }
 

@@ -31,7 +31,8 @@ export function between<T extends string | number | bigint | Date | Uint8Array>(
 
 /** Values that begin with a text, or with these bytes. Its end is computed. */
 export function prefix<T extends string | Uint8Array>(begin: T): Stretch<T> {
-  return Object.assign(new Made<T>(begin, undefined), { begins: begin });
+  const to = typeof begin === "string" ? afterText(begin) : afterBytes(begin);
+  return Object.assign(new Made<T>(begin, to as T | undefined), { begins: begin });
 }
 
 /** The least text behind all that begin with this one; `undefined` if there is none. */
@@ -74,6 +75,10 @@ export function rangeOf(codec: RowCodec, key: readonly Field[], part: unknown): 
   const given = (part instanceof Made ? { [names[0]]: part } : (part ?? {})) as Readonly<Record<string, unknown>>;
   if (typeof given !== "object" || Array.isArray(given))
     throw context.wrong("part", kindOf(part), `{ ${names.join(", ")} } or the first of these, between(…) or prefix(…)`);
+  // A value that is missing by mistake would mean the whole table, also for a deletion.
+  const missing = Object.keys(given).find((one) => given[one] === undefined);
+  if (missing !== undefined)
+    throw context.error("OTSParameterInvalid", `The range gives '${missing}' as undefined.`, "Leave the column out for all of its values.");
   const stray = Object.keys(given).find((one) => !names.includes(one));
   if (stray !== undefined)
     throw context.error("OTSParameterInvalid", `'${stray}' is not in the key { ${names.join(", ")} }.`, "Use where(…) for other columns, or declare an index.");

@@ -37,6 +37,11 @@ export class RowCodec {
     return { primaryKey: this.newKey(row), put: this.attributes(row) };
   }
 
+  /** The columns with a default that a row does not give. */
+  leftToDefaults(row: Given): string[] {
+    return this.layout.attributes.filter(({ name, column }) => column.presence === "default" && own(row, name) === undefined).map(({ name }) => name);
+  }
+
   /** The changes of a row. */
   patch(given: unknown): Omit<UpdateRow, "primaryKey"> {
     const patch = this.known(given, "patch");

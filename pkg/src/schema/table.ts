@@ -1,7 +1,7 @@
 /** A table of a schema: rows by their keys. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { CallOptions, InputPrimaryKey } from "../types/data.js";
+import type { CallOptions, InputPrimaryKey, PrimaryKey } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { Transaction } from "../types/transaction.js";
 import type { ExportOptions } from "../types/export.js";
@@ -20,6 +20,8 @@ import type { LiveRowsOf, VersionOf } from "./types.js";
 
 type AnyRow = Record<string, unknown>;
 
+const MISSING = "there is no such row. insert, put and upsert make one.";
+const THERE_ALREADY = "there is such a row. put replaces it, update and upsert change it.";
 const NEW: Condition = { rowExistence: "EXPECT_NOT_EXIST" };
 const THERE: Condition = { rowExistence: "EXPECT_EXIST" };
 /** Keys of one read, at most [R7]. */
@@ -53,11 +55,27 @@ class RowOperations {
 
   async update(key: unknown, patch: unknown, options?: CallOptions): Promise<void> {
     const primaryKey = this.codec.key(key);
-    await this.store.updateRow({ tableName: this.tableName, primaryKey, ...this.codec.patch(patch), condition: THERE, signal: options?.signal });
+    const request = { tableName: this.tableName, primaryKey, ...this.codec.patch(patch), condition: THERE, signal: options?.signal };
+    await this.explained(this.store.updateRow(request), primaryKey, MISSING);
   }
 
   async upsert(row: unknown, options?: CallOptions): Promise<void> {
-    await this.store.updateRow({ tableName: this.tableName, ...this.codec.merge(row), signal: options?.signal });
+    const { primaryKey, put = {} } = this.codec.merge(row);
+    const { auto } = this.codec.layout;
+    const request = { tableName: this.tableName, primaryKey, signal: options?.signal };
+    const left = this.codec.leftToDefaults(row as AnyRow);
+    if (left.length === 0 || (auto !== undefined && primaryKey[auto] === AUTO_INCREMENT)) {
+      await this.store.updateRow({ ...request, put });
+      return;
+    }
+    // Only a new row begins with its defaults: what another one has of them stays.
+    const given = Object.fromEntries(Object.entries(put).filter(([name]) => !left.includes(name)));
+    for (let tries = 1; ; tries++) {
+      if (Object.keys(given).length > 0 && (await this.isMet(this.store.updateRow({ ...request, put: given, condition: THERE })))) return;
+      const isNew = this.store.updateRow({ ...request, put, condition: NEW });
+      if (tries === TRIES) await isNew;
+      if ((await this.isMet(isNew)) || Object.keys(given).length === 0) return;
+    }
   }
 
   async delete(key: unknown, options?: CallOptions): Promise<void> {
@@ -75,14 +93,16 @@ class RowOperations {
     if (!Number.isSafeInteger(by)) throw context.wrong("by", typeof by === "number" ? shown(by) : kindOf(by), "an integer");
     // A row that lacks what each row must have could not be read.
     const needed = attributes.some((one) => one !== field && one.column.presence === "required");
-    const { row } = await this.store.updateRow({
+    const primaryKey = this.codec.key(key);
+    const call = this.store.updateRow({
       tableName: this.tableName,
-      primaryKey: this.codec.key(key),
+      primaryKey,
       increment: { [column]: by },
       returnContent: { afterModify: [column] },
       condition: needed ? THERE : undefined,
       signal: options?.signal,
     });
+    const { row } = await this.explained(call, primaryKey, MISSING);
     return this.codec.decode(field, row!.get(column)!) as number;
   }
 
@@ -98,6 +118,28 @@ class RowOperations {
 
   getMany(keys: Iterable<unknown>, options?: CallOptions): Promise<(AnyRow | undefined)[]> {
     return Promise.all([...keys].map((key) => this.get(key, options)));
+  }
+
+  /** Whether a call's condition is met. */
+  private async isMet(call: Promise<unknown>): Promise<boolean> {
+    try {
+      await call;
+      return true;
+    } catch (error) {
+      if (!this.codec.context.isFailure(error, "OTSConditionCheckFail")) throw error;
+      return false;
+    }
+  }
+
+  /** The result of a call. Its condition is the library's own, so an error of it says what that is. */
+  private explained<T>(call: Promise<T>, key: PrimaryKey, hint: string): Promise<T> {
+    const { context } = this.codec;
+    return call.catch((error: unknown) => {
+      if (!context.isFailure(error, "OTSConditionCheckFail")) throw error;
+      const { code, message, status, requestId } = error;
+      const text = JSON.stringify(key, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+      throw context.error(code, message, `Table '${this.tableName}', key ${text}: ${hint}`, { status, requestId });
+    });
   }
 
   protected get tableName(): string {
@@ -138,7 +180,7 @@ class RowOperations {
     });
     if (isGiven) return call.then(({ row: stored }) => this.codec.keyOf(stored!.primaryKey));
     const key = this.codec.keyOfNew(row);
-    return call.then(() => key);
+    return (condition === undefined ? call : this.explained(call, primaryKey as PrimaryKey, THERE_ALREADY)).then(() => key);
   }
 }
 
@@ -298,7 +340,7 @@ export class SchemaTable extends RowOperations {
 
   private async takeBack(key: unknown, field: Field, options?: CallOptions): Promise<unknown> {
     const [newest, before] = await this.cells(key, field, 2, options);
-    if (newest === undefined || (before === undefined && field.column.presence === "required")) return undefined;
+    if (newest === undefined || before === undefined) return undefined;
     await this.db.updateRow({
       tableName: this.tableName,
       primaryKey: this.codec.key(key),
@@ -306,7 +348,7 @@ export class SchemaTable extends RowOperations {
       condition: THERE,
       signal: options?.signal,
     });
-    return before === undefined ? undefined : this.codec.decode(field, before.value);
+    return this.codec.decode(field, before.value);
   }
 
   async *changes({

@@ -113,7 +113,7 @@ export interface Stretch<T> {
 
 /** The leading columns of a key: values, and at the last one perhaps a stretch. */
 export type PartOf<S extends TableSpec, Order extends readonly string[]> =
-  | { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> | undefined }
+  | { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> }
   | (Order extends readonly [infer N extends string, ...string[]] ? Stretch<ValueOf<S["columns"][N]>> : never);
 
 /** The columns of a table, for a filter. A row without the column does not pass, unless the options say so. */
@@ -237,7 +237,7 @@ export interface Operations<S extends TableSpec> {
 
 /** How an import makes rows of records. */
 export interface ImportOf<S extends TableSpec>
-  extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "onError" | "onProgress" | "signal"> {
+  extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "onError" | "onDuplicate" | "onProgress" | "signal"> {
   /**
    * Makes a row of a record of the file, whose values are texts (CSV) or what JSON has; `undefined` leaves it out. Without it, a record
    * must have the columns of the table.
@@ -263,7 +263,7 @@ export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S,
   watch(key?: KeyOf<S>, options?: CallOptions): LiveRowsOf<RowOf<S>>;
   /** Earlier values of a column, newest first; the first one is the value now. The column was declared with `versions`. */
   versions<N extends AttributeOf<S>>(key: KeyOf<S>, column: N, options?: CallOptions): Promise<VersionOf<ValueOf<S["columns"][N]>>[]>;
-  /** Takes the newest value of a column back. Gives the one before, which is the value now; `undefined` if there is none. */
+  /** Takes the newest value of a column back. Gives the one before, which is the value now; `undefined`, and nothing changes, if there is none. */
   undo<N extends AttributeOf<S>>(key: KeyOf<S>, column: N, options?: CallOptions): Promise<ValueOf<S["columns"][N]> | undefined>;
   /** What has changed, in order, and then what will. Needs `changesFor`. */
   changes(options?: {
