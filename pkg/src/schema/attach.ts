@@ -37,12 +37,14 @@ export async function attach(layouts: readonly Layout[], { open, options, double
         ...(companion === undefined ? [] : [prepare(context, companion)]),
       ]),
     );
-    const beside = layouts.some(({ companion }) => companion !== undefined) ? await loadHistory(context) : undefined;
+    const beside = layouts.some(({ companion }) => companion !== undefined) ? await loaded(context, "history", import("./history.js")) : undefined;
     const tables = Object.fromEntries(layouts.map((layout) => [layout.name, new SchemaTable(new RowCodec(context, layout), beside)]));
     const typed = Object.freeze({
       ...tables,
       service: db,
       close: () => db.close(),
+      atomic: async (record: unknown, call?: CallOptions) =>
+        (await loaded(context, "steps", import("./steps.js"))).atomic(context, Object.values(tables), record, call),
       export: async (call: CallOptions = {}) => {
         const tables = layouts.flatMap(({ request, companion }) => [request.tableName, ...(companion === undefined ? [] : [companion.tableName])]);
         const file = await new Response(await db.exportInstance({ ...call, tables, azure: "leaveOut" })).blob();
@@ -58,17 +60,13 @@ export async function attach(layouts: readonly Layout[], { open, options, double
   }
 }
 
-/** The code of tables with versions beside indexes. */
-async function loadHistory(context: Context): Promise<typeof import("./history.js")> {
+/** Code that only some schemas need. */
+async function loaded<T>(context: Context, name: string, code: Promise<T>): Promise<T> {
   try {
-    return await import("./history.js");
+    return await code;
   } catch (error) {
-    throw context.error(
-      "Unavailable",
-      `A part of TabStore could not be loaded: ${String(error)}.`,
-      "It lies beside the file of tabstore/schema, under a name that begins with history.",
-      { status: 503 },
-    );
+    const hint = `It lies beside the file of tabstore/schema, under a name that begins with ${name}.`;
+    throw context.error("Unavailable", `A part of TabStore could not be loaded: ${String(error)}.`, hint, { status: 503 });
   }
 }
 

@@ -8,7 +8,7 @@ import type { Checked, Schema, Specs } from "./types.js";
 /** The name of the method by which `open` hands a database over. */
 export const ATTACH = Symbol.for("tabstore.schema");
 /** Members of a database with a schema: no table may be called so. */
-const TAKEN = ["service", "close", "export", "import", "then"];
+const TAKEN = ["service", "close", "atomic", "export", "import", "then"];
 
 /**
  * Declares tables: their columns, keys and indexes. The types of rows, keys, changes and filters follow from it. It does nothing by

@@ -75,16 +75,10 @@ export class HistoryStore implements Store {
   }
 
   updateRow({ signal, tableName, ...update }: UpdateRowRequest): Promise<WriteResult> {
-    const { primaryKey, put, deleteColumns, increment } = update;
-    const versions: UpdateRow = {
-      primaryKey,
-      put: part(put, this.names),
-      deleteColumns: deleteColumns?.filter((name) => this.names.has(name)) ?? [],
-      increment: part(increment, this.names),
-    };
+    const { primaryKey, put } = update;
+    const { versions, names } = this.versionsOf(update);
     // A new row that the store gives its key has no companion to add to.
     if (this.isNew(primaryKey)) return this.putRow({ tableName, primaryKey, attributes: put, signal });
-    const names = [...Object.keys(versions.put!), ...versions.deleteColumns!, ...Object.keys(versions.increment!)];
     return this.lanes.run(primaryKey, () =>
       names.length === 0 ? this.db.updateRow({ tableName, ...update, signal }) : this.change(update, versions, names, signal),
     );
@@ -106,6 +100,32 @@ export class HistoryStore implements Store {
   /** Takes the newest value of a column back. Gives the one before; `undefined`, and nothing changes, where there is none. */
   undo(primaryKey: PrimaryKey, field: Field, signal: AbortSignal | undefined): Promise<Value | undefined> {
     return this.lanes.run(primaryKey, () => this.takeBack(primaryKey, field, signal));
+  }
+
+  /** A write of a step, with that of the companion. */
+  async withCompanion(item: BatchWriteItem, signal: AbortSignal | undefined): Promise<BatchWriteItem[]> {
+    const tableName = this.companion;
+    if (item.put !== undefined) {
+      const { primaryKey, attributes } = item.put;
+      return this.isNew(primaryKey) ? [item] : [item, { tableName, put: { primaryKey, attributes: part(attributes, this.names) } }];
+    }
+    if (item.delete !== undefined) return [item, { tableName, delete: { primaryKey: item.delete.primaryKey } }];
+    const { versions, names } = this.versionsOf(item.update);
+    if (names.length === 0) return [item];
+    // Behind operations on the row that were called before.
+    const isThere = await this.lanes.read(versions.primaryKey, () => this.mend(versions.primaryKey as PrimaryKey, names, signal));
+    return [item, { tableName, update: isThere ? { ...versions, condition: THERE } : versions }];
+  }
+
+  /** What of a change the companion gets, and the names of these columns. */
+  private versionsOf({ primaryKey, put, deleteColumns, increment }: UpdateRow): { readonly versions: UpdateRow; readonly names: readonly string[] } {
+    const versions = {
+      primaryKey,
+      put: part(put, this.names),
+      deleteColumns: deleteColumns?.filter((name) => this.names.has(name)) ?? [],
+      increment: part(increment, this.names),
+    };
+    return { versions, names: [...Object.keys(versions.put), ...versions.deleteColumns, ...Object.keys(versions.increment)] };
   }
 
   private async put({ signal, tableName, ...put }: PutRowRequest): Promise<WriteResult> {

@@ -191,7 +191,7 @@ export class SchemaTable extends RowOperations {
   private readonly db: Database;
 
   /** Where versions are in a companion. */
-  private readonly history: HistoryStore | undefined;
+  readonly history: HistoryStore | undefined;
   private readonly undoing = new Lanes();
 
   constructor(
@@ -207,6 +207,11 @@ export class SchemaTable extends RowOperations {
     this.db = codec.context.db;
     this.all = new OrderedQuery(codec, codec.layout.base);
     this.by = Object.fromEntries([...codec.layout.indexes].map(([name, order]) => [name, new OrderedQuery(codec, order)]));
+  }
+
+  /** Its operations on another store: for a step. */
+  on(store: Store): RowOperations {
+    return new RowOperations(this.codec, store);
   }
 
   get name(): string {

@@ -235,6 +235,23 @@ export interface Operations<S extends TableSpec> {
   getMany(keys: Iterable<KeyOf<S>>, options?: CallOptions): Promise<(RowOf<S> | undefined)[]>;
 }
 
+/** The writes of a step on one table. Each is recorded, and done with the others. */
+export interface StepOperations<S extends TableSpec> {
+  /** Writes a row, and replaces the one that is there, with its history. */
+  put(row: NewRowOf<S>): void;
+  /** Writes a new row. If it is there, nothing of the step is done. */
+  insert(row: NewRowOf<S>): void;
+  /** Changes some columns. If there is no such row, nothing of the step is done. */
+  update(key: KeyOf<S>, patch: PatchOf<S>): void;
+  /** Deletes a row, if there is one. */
+  delete(key: KeyOf<S>): void;
+  /** Adds to a column. A missing row begins with 0, if its other columns allow that. */
+  increment(key: KeyOf<S>, column: CounterOf<S>, by?: number): void;
+}
+
+/** The tables of a schema, for a step. */
+export type Steps<D extends Schema> = { readonly [T in keyof D]: StepOperations<D[T]["spec"]> };
+
 /** How an import makes rows of records. */
 export interface ImportOf<S extends TableSpec>
   extends Pick<ImportOptions, "format" | "delimiter" | "header" | "comment" | "onError" | "onDuplicate" | "onProgress" | "signal"> {
@@ -303,7 +320,24 @@ export interface SchemaDatabase {
 }
 
 /** A database with a schema: `TypedDatabase<typeof schema>`. It has a member for each table, and those of {@link SchemaDatabase}. */
-export type TypedDatabase<D extends Schema> = { readonly [T in keyof D]: Table<D[T]["spec"]> } & SchemaDatabase;
+export type TypedDatabase<D extends Schema> = { readonly [T in keyof D]: Table<D[T]["spec"]> } & SchemaDatabase & {
+    /**
+     * Writes rows of any tables and keys in one step: all of them are stored, or none, at any crash. `record` gets the tables, and writes
+     * their rows without `await`: nothing is done before it has returned. Read what it needs before. At most 200 rows and 4 MB, companions
+     * counted. Ours, and local: the service has no such step.
+     *
+     * @throws `OTSConditionCheckFail` if a row to insert is there, or one to update is not; the hint names it.
+     *
+     * ```text
+     * await db.atomic(({ account, log }) => {
+     *   account.increment("ann", "balance", -10);
+     *   account.increment("bob", "balance", 10);
+     *   log.insert({ id: 7, what: "ann to bob" });
+     * });
+     * ```
+     */
+    atomic(record: (steps: Steps<D>) => void, options?: CallOptions): Promise<void>;
+  };
 
 /** Changes of what is stored, each by its name, in their order. */
 export type Migrations<D extends Schema> = Readonly<Record<string, (db: TypedDatabase<D>) => Promise<unknown>>>;

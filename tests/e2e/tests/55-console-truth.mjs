@@ -119,6 +119,8 @@ test(
     for (const name of ["quick", "slow"]) {
       await openInstance(page, name);
       await press(page, "Close instance");
+      // Who opens it while it is still being closed gets the engine that is there.
+      await page.waitForFunction(async (name) => !(await navigator.locks.query()).held.some((lock) => lock.name === `tabstore/${name}`), name);
     }
     const go = (name) =>
       page.evaluate((name) => {
