@@ -5,6 +5,9 @@ import type { KeyColumn, TableDescription } from "./index.js";
 /** The most bytes of a text or of bytes in a key [T3]. */
 export const KEY_BYTES = 1024;
 
+/** The largest offset of versions, in seconds [V6]: a table with it takes any version. */
+export const ANY_OFFSET = 9_223_372_036_854;
+
 /** Milliseconds between two looks at an index that is being built. */
 const LOOK = 20;
 

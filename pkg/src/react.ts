@@ -8,12 +8,9 @@ import { useMemo, useSyncExternalStore } from "react";
 
 import type { Database } from "./types/database.js";
 import { NONE, UNCOUNTED } from "./changes/lazy.js";
-import type { CountSnapshot, LiveCount, LiveQuery, LiveSnapshot, WatchRequest } from "./types/live.js";
+import type { CountSnapshot, LiveCount, LiveSnapshot, WatchRequest } from "./types/live.js";
 import type { CountRowsRequest } from "./types/rows.js";
 import type { LiveRowsOf, QuerySnapshot } from "./schema/types.js";
-
-/** Without a database nothing is read. */
-const IDLE: Pick<LiveQuery, "subscribe" | "getSnapshot"> = { subscribe: () => () => {}, getSnapshot: () => NONE };
 
 /** What can be shown live: a query or a table of a schema. */
 export interface Watchable<R> {
@@ -94,6 +91,31 @@ function keyOf(query: unknown): string {
   });
 }
 
+/** What is shown live. */
+interface Live<S> {
+  subscribe(listener: () => void): () => void;
+  getSnapshot(): S;
+}
+
+/** Shows what a database's query gives, or one of a schema, which has no `query`. Without a source it shows `none`. */
+function useLive<S, T extends { readonly owner: object }>(
+  source: Database | T | null | undefined,
+  query: object | undefined,
+  none: S,
+  ofDatabase: (source: Database) => Live<S>,
+  ofTyped: (source: T) => Live<S>,
+): S {
+  const isTyped = query === undefined && source !== undefined && source !== null;
+  const owner = isTyped ? (source as T).owner : source;
+  const key = keyOf(isTyped ? source : { ...query, signal: undefined });
+  const live = useMemo((): Live<S> => {
+    if (source === undefined || source === null) return { subscribe: () => () => {}, getSnapshot: () => none };
+    const made = isTyped ? ofTyped(source as T) : ofDatabase(source as Database);
+    return { subscribe: (listener) => made.subscribe(listener), getSnapshot: () => made.getSnapshot() };
+  }, [owner, key]);
+  return useSyncExternalStore(live.subscribe, live.getSnapshot, () => none);
+}
+
 /**
  * The rows of a live query, for a component: it renders again after each commit that changes them. The same rows are the same
  * objects, so `memo` works with them. The query may be written in place: only another content begins another one. While no
@@ -111,15 +133,13 @@ export function useRows(db: Database | null | undefined, query: WatchRequest): L
  */
 export function useRows<R>(query: Watchable<R> | null | undefined): QuerySnapshot<R>;
 export function useRows(source: Database | Watchable<unknown> | null | undefined, query?: WatchRequest): LiveSnapshot | QuerySnapshot<unknown> {
-  const isTyped = query === undefined && source !== undefined && source !== null;
-  const owner = isTyped ? (source as Watchable<unknown>).owner : source;
-  const key = keyOf(isTyped ? source : { ...query, signal: undefined });
-  const live = useMemo(() => {
-    if (source === undefined || source === null) return IDLE;
-    const made = isTyped ? (source as Watchable<unknown>).watch() : (source as Database).watch(query!);
-    return { subscribe: (listener: () => void) => made.subscribe(listener), getSnapshot: () => made.getSnapshot() };
-  }, [owner, key]);
-  return useSyncExternalStore<LiveSnapshot | QuerySnapshot<unknown>>(live.subscribe, live.getSnapshot, () => NONE);
+  return useLive<LiveSnapshot | QuerySnapshot<unknown>, Watchable<unknown>>(
+    source,
+    query,
+    NONE,
+    (database) => database.watch(query!),
+    (typed) => typed.watch(),
+  );
 }
 
 /**
@@ -157,15 +177,13 @@ export function useCount(db: Database | null | undefined, query: CountRowsReques
 /** The number of rows of a query or of a table of a schema: `useCount(db?.note.where({ kind: "task" }))`. */
 export function useCount(query: Countable | null | undefined): number | undefined;
 export function useCount(source: Database | Countable | null | undefined, query?: CountRowsRequest): number | undefined {
-  const isTyped = query === undefined && source !== undefined && source !== null;
-  const owner = isTyped ? (source as Countable).owner : source;
-  const key = keyOf(isTyped ? source : { ...query, signal: undefined });
-  const live = useMemo(() => {
-    if (source === undefined || source === null) return { subscribe: IDLE.subscribe, getSnapshot: () => UNCOUNTED };
-    const made = isTyped ? (source as Countable).watchCount() : (source as Database).watchCount(query!);
-    return { subscribe: (listener: () => void) => made.subscribe(listener), getSnapshot: () => made.getSnapshot() };
-  }, [owner, key]);
-  const { count, error } = useSyncExternalStore<CountSnapshot>(live.subscribe, live.getSnapshot, () => UNCOUNTED);
+  const { count, error } = useLive<CountSnapshot, Countable>(
+    source,
+    query,
+    UNCOUNTED,
+    (database) => database.watchCount(query!),
+    (typed) => typed.watchCount(),
+  );
   if (error !== undefined) throw error;
   return count;
 }

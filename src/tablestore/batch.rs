@@ -246,18 +246,23 @@ impl Instance {
     ) -> std::result::Result<(), (Option<usize>, Error)> {
         let Some(first) = rows.first() else { return Ok(()) };
         let partition = partition_prefix(&first.key).unwrap_or_default();
-        for (at, row) in rows.iter().enumerate() {
-            let free = self.transactions.refuse(row.table.tree(), &row.key, || self.engine.steady_ms());
-            if scope == Scope::Tables {
-                free.map_err(|error| (Some(at), error))?;
-            } else if row.table.tree() != first.table.tree() || !row.key.starts_with(partition) {
-                let words = ["atomic", "Atomic"];
-                return Err((None, out_of_scope(words, (&first.table, &first.key), (&row.table, &row.key))));
-            } else {
-                free.map_err(|error| (None, error))?;
+        let is_out =
+            |row: &PreparedWrite<'_, '_>| row.table.tree() != first.table.tree() || !row.key.starts_with(partition);
+        // A partition key is held as a whole: its first row stands for all.
+        let asked = match scope {
+            Scope::Tables => rows,
+            Scope::Partition => {
+                if let Some(other) = rows.iter().find(|row| is_out(row)) {
+                    let words = ["atomic", "Atomic"];
+                    return Err((None, out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key))));
+                }
+                &rows[..1]
             }
-        }
-        Ok(())
+        };
+        asked.iter().enumerate().try_for_each(|(at, row)| {
+            let free = self.transactions.refuse(row.table.tree(), &row.key, || self.engine.steady_ms());
+            free.map_err(|error| ((scope == Scope::Tables).then_some(at), error))
+        })
     }
 
     fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<PreparedRow<'r, 'a>>> {

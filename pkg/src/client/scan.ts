@@ -11,6 +11,8 @@ import type { CountRowsRequest, CountRowsResult, GetRangeRequest, GetRangeResult
 
 const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
 const COUNT = /* @__PURE__ */ new Set(["tableName", "start", "end", "filter", "signal"]);
+/** More versions than any column has. */
+export const ALL_VERSIONS = 2 ** 31 - 1;
 /** The longest delivery, in ms, before timers, messages and clicks get their turn: one of them may abort. */
 const SLICE = 12;
 /** Rows between two checks of the time. The results of so many rows are made at once. */

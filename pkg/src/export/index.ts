@@ -8,16 +8,19 @@ import { invalid } from "../types/errors.js";
 import type { ExportOptions } from "../types/export.js";
 import type { Database } from "../types/database.js";
 import type { Filter } from "../types/filter.js";
-import { copyKey } from "../client/scan.js";
+import { ALL_VERSIONS, copyKey } from "../client/scan.js";
 import { csv, exact, object, type RowPrinter } from "./rows.js";
 import { byteStream } from "./stream.js";
 
 const OPTIONS = new Set(["signal", "format", "shape", "versions", "columns", "start", "end", "filter", "limit", "onProgress"]);
-/** More versions than any column has. */
-const ALL_VERSIONS = 2 ** 31 - 1;
 
 /** The calls that an export needs. */
 export type ExportSource = Pick<Database, "describeTable" | "scanPages">;
+
+/** Refuses what is there and cannot be called. */
+export function checkListener(onProgress: unknown): void {
+  if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${kindOf(onProgress)}; it must be a function.`);
+}
 
 /** A copy of the options: the caller may change its objects before they are used. */
 function checked(options: ExportOptions): ExportOptions {
@@ -33,7 +36,7 @@ function checked(options: ExportOptions): ExportOptions {
   }
   if (format === "csv" && given.shape === "row") throw invalid("The argument 'shape' is row; a CSV file has no shape.");
   positive(given.limit, "limit");
-  if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${kindOf(onProgress)}; it must be a function.`);
+  checkListener(onProgress);
   return {
     ...given,
     format,

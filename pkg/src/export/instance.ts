@@ -5,7 +5,7 @@
  * last line has their number, so a file that was cut short is told from a whole one.
  */
 
-import { untilBuilt } from "../beside-tables.js";
+import { ANY_OFFSET, untilBuilt } from "../beside-tables.js";
 import { list, takeArguments } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { setField } from "../codec/field.js";
@@ -24,7 +24,7 @@ import type { ByteSource } from "../import/source.js";
 import type { CreateTableRequest, KeyColumn, TableDescription } from "../types/tables.js";
 import type { NewRow, RowWriter } from "../types/writer.js";
 import { TABLE as GROUPS } from "../changes/consumer/table.js";
-import { pagesOf } from "./index.js";
+import { checkListener, pagesOf } from "./index.js";
 import { exact } from "./rows.js";
 import { byteStream } from "./stream.js";
 
@@ -32,8 +32,6 @@ const EXPORT = new Set(["signal", "tables", "azure", "onProgress"]);
 const IMPORT = new Set(["signal", "existing", "onProgress"]);
 /** The version of the file's form. */
 const FORM = 1;
-/** The largest offset of versions, in seconds [V6]. An import stores any version. */
-const ANY_OFFSET = 9_223_372_036_854;
 /** The most cells, and bytes, of a piece of a large row: below what a call takes [D1, R2]. */
 const MOST_CELLS = 1000;
 const MOST_BYTES = 3_500_000;
@@ -101,10 +99,6 @@ function formOf({
 }
 
 const callOf = ({ signal }: CallOptions): CallOptions => (signal === undefined ? {} : { signal });
-
-function checkListener(onProgress: unknown): void {
-  if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${kindOf(onProgress)}; it must be a function.`);
-}
 
 /** The implementation of {@link Database.exportInstance}. `listForeign` gives the names of the tables of the Azure Table service. */
 export async function exportInstance(

@@ -142,6 +142,10 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
   }
 }
 
+/** Whether attributes are such as the writer takes. */
+const isColumns = (attributes: unknown): attributes is Attributes =>
+  typeof attributes === "object" && attributes !== null && [Object.prototype, null].includes(Object.getPrototypeOf(attributes));
+
 /** The versions of an import that are stored. */
 export interface KeptVersions {
   /** Earlier ones are left out. */
@@ -266,8 +270,7 @@ export class Converter {
     const { attributes, primaryKey } = row;
     const key = typedKey(primaryKey);
     // Only plain objects are read here: the writer refuses others.
-    if (typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes)))
-      return key === primaryKey ? row : { ...row, primaryKey: key };
+    if (!isColumns(attributes)) return key === primaryKey ? row : { ...row, primaryKey: key };
     let read: Record<string, InputValue | readonly InputCell[]> | undefined;
     for (const name of Object.keys(attributes)) {
       const value: unknown = attributes[name];
@@ -286,7 +289,7 @@ export class Converter {
   with(set: Readonly<Record<string, InputValue>> | undefined, row: NewRow): NewRow {
     // What is no row in the writer's shape is refused by the writer.
     const { attributes: own = {} } = row;
-    if (set === undefined || typeof own !== "object" || own === null || ![Object.prototype, null].includes(Object.getPrototypeOf(own))) return row;
+    if (set === undefined || !isColumns(own)) return row;
     const key: Record<string, unknown> = { ...row.primaryKey };
     const attributes: Record<string, unknown> = { ...own };
     for (const name of Object.keys(set)) setField(this.keyTypes.has(name) ? key : attributes, name, set[name]);

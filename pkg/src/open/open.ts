@@ -8,7 +8,7 @@ import type { EngineEvents, EngineOptions, Opening, RunningEngine } from "../hos
 import { openWorker } from "../host/port.js";
 import type { PortLike } from "../host/session.js";
 import type { Database } from "../types/database.js";
-import { loadModule, moduleSource } from "../platform/loader.js";
+import { isSplit, loadModule, moduleSource } from "../platform/loader.js";
 import { PATIENCE, registerWork, settled, within } from "../tabs/lock.js";
 import { type Checked, checkInstanceName, checkOpen } from "./options.js";
 import type { Platform } from "../platform/platform.js";
@@ -111,8 +111,7 @@ async function join(platform: Platform, engine: PageEngine, checked: Checked, si
  * Whether a worker of this page will keep the log in files, as far as the page can tell: see host/log-folder.ts. Then the module for
  * files comes beside the core, and not after it.
  */
-const keepsLogsInWorker = (): boolean =>
-  (typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT) && "FileSystemFileHandle" in globalThis && navigator.userAgent.includes("Chrome/");
+const keepsLogsInWorker = (): boolean => isSplit && "FileSystemFileHandle" in globalThis && navigator.userAgent.includes("Chrome/");
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */
 function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, free: Promise<void>): PageEngine {

@@ -3,7 +3,7 @@
 import { loadCode } from "../client/code.js";
 import { list } from "../codec/check.js";
 import type { ModuleName } from "../host/host.js";
-import { moduleSource } from "../platform/loader.js";
+import { isSplit, moduleSource } from "../platform/loader.js";
 import { oneOf } from "./options.js";
 import type { Platform } from "../platform/platform.js";
 import type { WasmModules } from "../types/rows.js";
@@ -32,7 +32,7 @@ export async function preload(platform: Platform, names: readonly (keyof WasmMod
   const known = Object.keys(platform.modules) as ModuleName[];
   const wanted = names === undefined ? known : list(names, "modules").map((name) => oneOf((name ?? null) as ModuleName, "modules", known));
   const source = moduleSource(platform.modules);
-  const modules = typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT ? wanted.map(source) : [];
+  const modules = isSplit ? wanted.map(source) : [];
   const code = wanted.flatMap((name) => beside[name]?.() ?? []);
   if (names === undefined) code.push(...others(), platform.thread());
   await Promise.all([...modules, ...code.map(loadCode)]);

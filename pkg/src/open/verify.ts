@@ -6,11 +6,10 @@ import { invalid } from "../types/errors.js";
 import type { Database } from "../types/database.js";
 import type { DamagedText, VerifyOptions } from "../types/storage.js";
 import type { Row } from "../types/row.js";
+import { ALL_VERSIONS } from "../client/scan.js";
 import { signalOf } from "../client/signals.js";
 
 const OPTIONS = new Set(["texts", "signal"]);
-/** More versions than any column has. */
-const ALL_VERSIONS = 2 ** 31 - 1;
 
 /** Whether a value is a text that holds NULs only. */
 function isBlank(value: unknown): value is string {

@@ -37,6 +37,9 @@ let givenModules: WasmModules = {};
 /** The code that is compiled or being compiled. A response can be read only once, and its engines are many. */
 const compiled = new Map<ModuleName | "core", { readonly from: unknown; readonly module: Promise<WebAssembly.Module> }>();
 
+/** Whether modules are files of their own. In other builds all code is in one. */
+export const isSplit = typeof TABSTORE_SPLIT === "undefined" || TABSTORE_SPLIT;
+
 /** A module that does not come within this time (ms) has failed: calls wait for it. */
 const MOST_WAIT = 30_000;
 

@@ -1,7 +1,9 @@
 /** What the tables of one open database share. */
 
 import { Beside } from "../beside.js";
+import type { InputPrimaryKey } from "../types/data.js";
 import type { Database } from "../types/database.js";
+import type { TabStoreError } from "../types/errors.js";
 import type { Double } from "../types/values.js";
 
 /** The database, its errors, and the Doubles of its entry: another entry's are another class. */
@@ -12,5 +14,11 @@ export class Context extends Beside {
     readonly double: (value: number) => Double,
   ) {
     super(db);
+  }
+
+  /** The error of a condition that the library has set, not the caller: it says of which row, and why. */
+  unmet({ code, message, status, requestId }: TabStoreError, tableName: string, key: InputPrimaryKey, why: string): TabStoreError {
+    const text = JSON.stringify(key, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+    return this.error(code, message, `Table '${tableName}', key ${text}: ${why}`, { status, requestId });
   }
 }

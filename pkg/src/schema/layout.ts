@@ -1,5 +1,6 @@
 /** A table of a schema as the store needs it: its columns in order, its indexes, and the request that creates it. */
 
+import { ANY_OFFSET } from "../beside-tables.js";
 import { shown } from "../codec/kinds.js";
 import type { DefinedColumn, CreateTableRequest } from "../types/tables.js";
 import type { KeyType } from "../types/data.js";
@@ -27,8 +28,6 @@ export interface Order {
 /** The most attribute columns that a table may define, and an index may hold [T8]. */
 const MOST_DEFINED = 32;
 const DAY = 86_400;
-/** The largest offset of versions, in seconds [V6]. */
-const ANY_OFFSET = 9_223_372_036_854;
 const KEYS: ReadonlySet<string> = new Set<KeyType>(["STRING", "INTEGER", "BINARY"]);
 const SPEC = ["columns", "key", "indexes", "timeToLive", "changesFor"];
 

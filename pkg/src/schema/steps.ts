@@ -3,7 +3,7 @@
  * imports types alone, so it shares no code with its entry.
  */
 
-import type { CallOptions, PrimaryKey } from "../types/data.js";
+import type { CallOptions } from "../types/data.js";
 import type { BatchWriteItem, DeleteRowRequest, PutRowRequest, UpdateRowRequest, WriteResult } from "../types/rows.js";
 import type { Context } from "./context.js";
 import type { HistoryStore, Store } from "./history.js";
@@ -108,11 +108,9 @@ export async function atomic(context: Context, tables: readonly StepTable[], wor
       // Another writer has deleted a companion meanwhile.
       if (failed.item !== failed.of && tries < TRIES) continue;
       const { primaryKey, condition } = (failed.of.put ?? failed.of.update ?? failed.of.delete)!;
-      const text = JSON.stringify(primaryKey as PrimaryKey, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
       const why =
         condition?.rowExistence === "EXPECT_NOT_EXIST" ? "there is such a row, and insert makes a new one." : "there is no such row, and update changes one.";
-      const { code, message, status, requestId } = error;
-      throw context.error(code, message, `Table '${failed.of.tableName}', key ${text}: ${why} Nothing of the step is stored.`, { status, requestId });
+      throw context.unmet(error, failed.of.tableName, primaryKey, `${why} Nothing of the step is stored.`);
     }
   }
 }

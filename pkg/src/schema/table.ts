@@ -136,9 +136,7 @@ class RowOperations {
     const { context } = this.codec;
     return call.catch((error: unknown) => {
       if (!context.isFailure(error, "OTSConditionCheckFail")) throw error;
-      const { code, message, status, requestId } = error;
-      const text = JSON.stringify(key, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
-      throw context.error(code, message, `Table '${this.tableName}', key ${text}: ${hint}`, { status, requestId });
+      throw context.unmet(error, this.tableName, key, hint);
     });
   }
 
