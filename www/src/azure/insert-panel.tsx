@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { wrongNames } from "../lib/entities.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { insert, type Key, type Place } from "./client.ts";
@@ -38,14 +38,9 @@ export function InsertPanel({ place, onClose, onDone }: InsertPanelProps) {
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" aria-disabled={action.busy}>
-            Insert entity
-          </button>
-        </>
+        <Answers onClose={onClose} busy={action.busy}>
+          Insert entity
+        </Answers>
       }
     >
       <div class="stack">

@@ -7,7 +7,7 @@ import { route, showEntities } from "../state/route.ts";
 import { database, session } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -47,14 +47,9 @@ function NameDialog({ title, label, name, hint, verb, onName, show, onClose }: N
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" aria-disabled={action.busy}>
-            {verb}
-          </button>
-        </>
+        <Answers onClose={onClose} busy={action.busy}>
+          {verb}
+        </Answers>
       }
     >
       <div class="stack">

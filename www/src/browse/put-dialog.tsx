@@ -8,7 +8,7 @@ import { parseKey, text } from "../lib/values.ts";
 import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Field, Select, TextField } from "../ui/field.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { attributesOf, DraftsEditor, draftsOf, wantedColumns } from "./drafts.tsx";
@@ -106,14 +106,9 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" aria-disabled={action.busy}>
-            Put row
-          </button>
-        </>
+        <Answers onClose={onClose} busy={action.busy}>
+          Put row
+        </Answers>
       }
     >
       <div class="stack">

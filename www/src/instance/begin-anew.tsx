@@ -1,7 +1,7 @@
 /** Begins an instance anew that the browser has lost, once a person has confirmed it. */
 
 import { openInstance, type Wanted } from "../state/session.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 
 /** The dialog. */
 export function BeginAnew({ wanted, onClose }: { readonly wanted: Wanted; readonly onClose: () => void }) {
@@ -11,14 +11,9 @@ export function BeginAnew({ wanted, onClose }: { readonly wanted: Wanted; readon
       onClose={onClose}
       onSubmit={() => void openInstance({ ...wanted, lost: "recreate" })}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button danger">
-            Begin anew
-          </button>
-        </>
+        <Answers onClose={onClose} danger>
+          Begin anew
+        </Answers>
       }
     >
       <p>An empty instance takes the place of the lost one. Its tables and rows do not come back. If there is a copy elsewhere, import it then.</p>

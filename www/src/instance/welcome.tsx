@@ -12,7 +12,7 @@ import { onLook } from "../state/look.ts";
 import { navigate } from "../state/route.ts";
 import { session } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OpenForm } from "./open-form.tsx";
@@ -30,14 +30,9 @@ function DeleteInstance({ name, onDone, onClose }: { readonly name: string; read
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button danger" aria-disabled={action.busy}>
-            Delete instance
-          </button>
-        </>
+        <Answers onClose={onClose} danger busy={action.busy}>
+          Delete instance
+        </Answers>
       }
     >
       <p>The instance and every table in it are removed from this browser. This cannot be undone.</p>

@@ -11,7 +11,7 @@ import { showTable } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { findTable, refreshTables } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -111,14 +111,9 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={wrong} aria-disabled={action.busy}>
-            Create table
-          </button>
-        </>
+        <Answers onClose={onClose} disabled={wrong} busy={action.busy}>
+          Create table
+        </Answers>
       }
     >
       <div class="stack">

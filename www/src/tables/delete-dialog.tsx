@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
@@ -38,14 +38,9 @@ export function DeleteDialog({ tableName, contents = "rows", onDelete, onDeleted
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button danger" disabled={typed !== tableName} aria-disabled={action.busy}>
-            Delete table
-          </button>
-        </>
+        <Answers onClose={onClose} danger disabled={typed !== tableName} busy={action.busy}>
+          Delete table
+        </Answers>
       }
     >
       <div class="stack">

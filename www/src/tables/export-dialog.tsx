@@ -7,7 +7,7 @@ import { bytes, count } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Field, Select } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
@@ -65,14 +65,9 @@ export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { r
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            {done ? "Close" : "Cancel"}
-          </button>
-          <button type="submit" class="button primary" aria-disabled={action.busy}>
-            <Icon name="download" /> Export
-          </button>
-        </>
+        <Answers onClose={onClose} leave={done ? "Close" : "Cancel"} busy={action.busy}>
+          <Icon name="download" /> Export
+        </Answers>
       }
     >
       <div class="stack">

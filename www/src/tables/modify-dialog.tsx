@@ -8,7 +8,7 @@ import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Answers, Dialog } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
@@ -42,14 +42,9 @@ export function ModifyDialog({ table: shown, onClose }: { readonly table: TableD
       onClose={onClose}
       onSubmit={submit}
       footer={
-        <>
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary" disabled={nothing} aria-disabled={action.busy}>
-            Save changes
-          </button>
-        </>
+        <Answers onClose={onClose} disabled={nothing} busy={action.busy}>
+          Save changes
+        </Answers>
       }
     >
       <div class="stack">

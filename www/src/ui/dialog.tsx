@@ -83,3 +83,31 @@ export function Dialog({ title, onClose, onSubmit, size = "narrow", step, childr
     </dialog>
   );
 }
+
+/** The props of the buttons. */
+interface AnswersProps {
+  readonly onClose: () => void;
+  /** What leaves the dialog. */
+  readonly leave?: string | undefined;
+  /** Whether what it does cannot be undone. */
+  readonly danger?: boolean | undefined;
+  readonly disabled?: boolean | undefined;
+  /** Whether it is being done. */
+  readonly busy?: boolean | undefined;
+  /** What does it. */
+  readonly children: ComponentChildren;
+}
+
+/** The buttons of a dialog that does one thing: to leave it, and to do it. */
+export function Answers({ onClose, leave = "Cancel", danger = false, disabled, busy, children }: AnswersProps) {
+  return (
+    <>
+      <button type="button" class="button" onClick={onClose}>
+        {leave}
+      </button>
+      <button type="submit" class={danger ? "button danger" : "button primary"} disabled={disabled} aria-disabled={busy}>
+        {children}
+      </button>
+    </>
+  );
+}
