@@ -17,6 +17,7 @@ import { openOn } from "../src/open/open.js";
 import { once } from "../src/client/code.js";
 import type { Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types/rows.js";
+import { OPTIONS as DEFAULTS } from "./support/options.js";
 import { FakeWorker, NO_MODULES } from "./support/worker.js";
 import { turn } from "./support/turn.js";
 
@@ -28,28 +29,7 @@ const code =
   (error: unknown): boolean =>
     error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-const OPTIONS: EngineOptions = {
-  name: "demo",
-  storage: "memory",
-  path: undefined,
-  place: "demo",
-  create: true,
-  salvage: false,
-  lost: "refuse",
-  kind: undefined,
-  durability: "relaxed",
-  cacheBytes: undefined,
-  memtableBytes: undefined,
-  reserveBytes: undefined,
-  clock: undefined,
-  client: 5,
-  limits: "document",
-  quotas: {},
-  throttle: undefined,
-  partitions: undefined,
-  prices: undefined,
-  given: {},
-};
+const OPTIONS: EngineOptions = { ...DEFAULTS, storage: "memory", client: 5 };
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {

@@ -13,30 +13,8 @@ import { Leader } from "../../src/tabs/leader.js";
 import type { PortLike } from "../../src/host/session.js";
 import { TICK } from "../../src/tabs/leader-watch.js";
 import { FakeEngine } from "./engine.js";
+import { OPTIONS } from "./options.js";
 import { turn } from "./turn.js";
-
-const OPTIONS: EngineOptions = {
-  name: "demo",
-  storage: "indexeddb",
-  path: undefined,
-  place: "demo",
-  create: true,
-  salvage: false,
-  lost: "refuse",
-  kind: undefined,
-  durability: "relaxed",
-  cacheBytes: undefined,
-  memtableBytes: undefined,
-  reserveBytes: undefined,
-  clock: undefined,
-  client: 1,
-  limits: "document",
-  quotas: {},
-  throttle: undefined,
-  partitions: undefined,
-  prices: undefined,
-  given: {},
-};
 
 /** What is to be closed, so that the test ends. */
 export const undo: (() => void)[] = [];

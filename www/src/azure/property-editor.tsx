@@ -2,6 +2,7 @@
 
 import { EDM_TYPES, type EdmType, type Property } from "../lib/entities.ts";
 import { Select } from "../ui/field.tsx";
+import { Headings, HiddenHeading } from "../ui/headings.tsx";
 import { Icon } from "../ui/icon.tsx";
 
 /** A property as it is typed. */
@@ -97,18 +98,9 @@ export function PropertyEditor({ value, onChange, focused = false }: PropertyEdi
       {value.length > 0 && (
         <div class="grid-scroll">
           <table class="grid editor properties" role="table">
-            <thead role="rowgroup">
-              <tr role="row">
-                {["Name", "Type", "Value"].map((title) => (
-                  <th key={title} role="columnheader" scope="col">
-                    {title}
-                  </th>
-                ))}
-                <th role="columnheader" scope="col">
-                  <span class="visually-hidden">Leave out</span>
-                </th>
-              </tr>
-            </thead>
+            <Headings titles={["Name", "Type", "Value"]}>
+              <HiddenHeading>Leave out</HiddenHeading>
+            </Headings>
             <tbody role="rowgroup">
               {value.map((one, at) => {
                 const about = one.name === "" ? "this property" : one.name;

@@ -5,6 +5,7 @@ import type { InputCell, Row, Value, ValueType } from "tabstore";
 import type { RowColumn } from "../lib/row-changes.ts";
 import { parse, parseVersion, text, typeOf, VALUE_TYPES } from "../lib/values.ts";
 import { Select } from "../ui/field.tsx";
+import { Headings, HiddenHeading } from "../ui/headings.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useSome } from "../ui/some.tsx";
 import { ValueInput } from "./value-input.tsx";
@@ -113,18 +114,9 @@ export function DraftsEditor({ drafts, onChange }: { readonly drafts: readonly D
       <legend>Attribute columns</legend>
       <div class="grid-scroll">
         <table class="grid editor" role="table">
-          <thead role="rowgroup">
-            <tr role="row">
-              {["Column", "Type", "Value", "Version"].map((title) => (
-                <th key={title} role="columnheader" scope="col">
-                  {title}
-                </th>
-              ))}
-              <th role="columnheader" scope="col">
-                <span class="visually-hidden">Leave out</span>
-              </th>
-            </tr>
-          </thead>
+          <Headings titles={["Column", "Type", "Value", "Version"]}>
+            <HiddenHeading>Leave out</HiddenHeading>
+          </Headings>
           <tbody role="rowgroup">
             {drafts.slice(0, shown).map((one) => (
               <DraftRow

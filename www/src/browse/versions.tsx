@@ -4,6 +4,7 @@ import type { Row, UpdateRow } from "tabstore";
 
 import { instant } from "../lib/format.ts";
 import { text, typeOf } from "../lib/values.ts";
+import { Heading, Headings, HiddenHeading } from "../ui/headings.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useSome } from "../ui/some.tsx";
 import { ValueText } from "./value.tsx";
@@ -43,23 +44,12 @@ export function Versions({ row, editable, onUpdate }: VersionsProps) {
       <div class="grid-scroll">
         {/* On a phone its parts stand below each other, and then only their roles say that it is a table. */}
         <table class="grid versions" role="table">
-          <thead role="rowgroup">
-            <tr role="row">
-              {["Column", "Type", "Value"].map((title) => (
-                <th key={title} role="columnheader" scope="col">
-                  {title}
-                </th>
-              ))}
-              <th role="columnheader" scope="col">
-                Version <span class="type">milliseconds, and UTC</span>
-              </th>
-              {editable && (
-                <th role="columnheader" scope="col">
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              )}
-            </tr>
-          </thead>
+          <Headings titles={["Column", "Type", "Value"]}>
+            <Heading>
+              Version <span class="type">milliseconds, and UTC</span>
+            </Heading>
+            {editable && <HiddenHeading>Actions</HiddenHeading>}
+          </Headings>
           <tbody role="rowgroup">
             {firstVersions(columns, columnNames, shown).flatMap(({ name, cells }) =>
               cells.map(({ value, version }, at) => (

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import type { Difference } from "../lib/differences.ts";
 import { count } from "../lib/format.ts";
+import { Headings } from "./headings.tsx";
 
 /** The props of the table. */
 interface ConflictTableProps<T> {
@@ -30,15 +31,7 @@ export function ConflictTable<T>({ part, wish, differences, differs, cell }: Con
       <div class="grid-scroll">
         {/* On a phone the name stands above both values, and then only the roles say that it is a table. */}
         <table class="grid conflict" role="table">
-          <thead role="rowgroup">
-            <tr role="row">
-              {[part, "Stored now", wish].map((heading) => (
-                <th key={heading} role="columnheader" scope="col">
-                  {heading}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Headings titles={[part, "Stored now", wish]} />
           <tbody role="rowgroup">
             {rows.map((one) => (
               <tr key={one.name} role="row" class={differs(one) ? "differs" : ""}>
