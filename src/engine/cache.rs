@@ -24,6 +24,8 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub(super) enum DecodedRecord {
     Block(Rc<Block>),
+    /// Some rows of a block, only pinned: those with the keys that the read asked for. Nothing walks over them.
+    Rows(Rc<Block>),
     /// A block as it is stored, only in the cache: one read has taken single rows out of it.
     Stored(Rc<Bytes>),
     Meta(Rc<SegmentMeta>),
@@ -84,7 +86,7 @@ struct ByMemory;
 impl Weighter<BlockId, DecodedRecord> for ByMemory {
     fn weight(&self, _: &BlockId, value: &DecodedRecord) -> u64 {
         let bytes = match value {
-            DecodedRecord::Block(block) => block.memory(),
+            DecodedRecord::Block(block) | DecodedRecord::Rows(block) => block.memory(),
             DecodedRecord::Stored(record) => record.len(),
             DecodedRecord::Meta(meta) => meta.memory(),
             DecodedRecord::Columns(columns) => columns.as_ref().map_or(0, |columns| columns.memory()),
@@ -124,7 +126,8 @@ pub(super) struct BlockCache {
 fn open_block(id: BlockId, record: &Bytes, usage: Usage<'_>) -> Result<(DecodedRecord, bool)> {
     let keys = if let Usage::Rows(keys) = usage { Some(keys) } else { None };
     match Block::open(Place::Block(id), record, keys) {
-        Ok((block, is_whole)) => Ok((DecodedRecord::Block(Rc::new(block)), is_whole)),
+        Ok((block, true)) => Ok((DecodedRecord::Block(Rc::new(block)), true)),
+        Ok((rows, false)) => Ok((DecodedRecord::Rows(Rc::new(rows)), false)),
         Err(damage) => Err(damaged(id, &damage)),
     }
 }
@@ -215,6 +218,14 @@ impl BlockCache {
     pub(super) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
         match self.get(id, pins) {
             Some(DecodedRecord::Block(block)) => Ok(block),
+            _ => Err(RecordId::Block(id)),
+        }
+    }
+
+    /// The block, if it is in memory, or the rows of it that this read asked for.
+    pub(super) fn rows(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
+        match self.get(id, pins) {
+            Some(DecodedRecord::Block(block) | DecodedRecord::Rows(block)) => Ok(block),
             _ => Err(RecordId::Block(id)),
         }
     }

@@ -489,7 +489,7 @@ impl Engine {
                 }
             }
             let id = part.segment.block(number);
-            match self.cache.block(id, pins) {
+            match self.cache.rows(id, pins) {
                 Ok(block) => {
                     let entries = block.entries_of(key);
                     if !entries.is_empty() {

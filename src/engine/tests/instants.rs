@@ -179,10 +179,19 @@ fn p1_flushes_and_compactions_yield_when_their_slice_is_over() {
     env.run_until_idle();
     // Slow work: a millisecond passes between two clock checks.
     env.take_us(1000);
+    let all: Vec<String> = (0..4000).map(|i| format!("k{i:04}")).collect();
+    let keys = |engine: &Engine| -> Vec<String> {
+        env.run(scan(engine, super::all(), Direction::Forward)).into_iter().map(|(key, _)| key).collect()
+    };
     env.run(engine.flush()).expect("flushed");
+    assert!(keys(&engine) == all, "each row once, after a flush in slices");
     let flushing = engine.metrics().longest_slice_us;
     assert!((4000..8000).contains(&flushing), "a slice of the flush took {flushing} us");
     env.run(engine.compact()).expect("compacted");
+    assert!(keys(&engine) == all, "each row once, after a compaction in slices");
     let compacting = engine.metrics().longest_slice_us;
     assert!((4000..8000).contains(&compacting), "a slice of the compaction took {compacting} us");
+    env.crash();
+    let engine = open(&env, &storage, &Options::default());
+    assert!(keys(&engine) == all, "each row once, opened again");
 }
