@@ -45,3 +45,9 @@ fn seeds(first: u64, count: u64) -> std::ops::Range<u64> {
         None => first..first + (count * times()).div_ceil(share()),
     }
 }
+
+/// How many microseconds pass in a life from one look at the clock to the next: none, or so many that background work ends its slice
+/// at each second look, or at each.
+fn work_us(seed: u64) -> u64 {
+    seed % 3 * 2500
+}

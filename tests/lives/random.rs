@@ -61,6 +61,7 @@ impl Life {
         let store = Store::shuffled(InstanceOptions::default(), tiny(background, seed), seed);
         let options = OptionsChange { max_versions: Some(2), ..OptionsChange::default() };
         store.create("t", &[("id", KeyType::String)], options);
+        store.env.take_us(crate::work_us(seed));
         let options = TableOptions { max_versions: 2, ..TableOptions::default() };
         let table = Table { options, rows: BTreeMap::new(), background };
         Self {

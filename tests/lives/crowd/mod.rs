@@ -67,6 +67,7 @@ struct Life {
 impl Life {
     fn new(seed: u64, luck: Luck) -> Self {
         let (world, tables) = World::new(seed);
+        world.env.take_us(crate::work_us(seed));
         let clients = Rc::<Clients>::default();
         clients.seconds.borrow_mut().push(store::NOW / 1000);
         let history = |table: &world::Table| {

@@ -47,8 +47,10 @@ impl Life {
     fn new(seed: u64) -> Self {
         let index = |name, key, columns| Index { name, key, columns, time_to_live: -1 };
         let indexes = vec![index("by_a", &["a", "p", "id"], &["b"]), index("by_p_b", &["p", "b", "id"], &["a", "c"])];
+        let world = World::new(seed);
+        world.env.take_us(crate::work_us(seed));
         Self {
-            world: World::new(seed),
+            world,
             rows: Rows::default(),
             indexes,
             open: Vec::new(),
