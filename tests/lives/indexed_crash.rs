@@ -1,18 +1,18 @@
-//! A table with indexes: a crash after every single change of the storage, and a fault at every call of it. Each index
-//! agrees with the table, and each transaction is there wholly or not at all (R4, R7).
+//! A table with indexes, and one beside it: a crash after every single change of the storage, and a fault at every call of it.
+//! Each index agrees with the table, and each transaction and each step over both tables is there wholly or not at all (R4, R7).
 
 use crate::faults::at_every_call;
 use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
 use crate::keyed::world::{self, Found};
-use crate::store::NOW;
+use crate::store::{self, NOW};
 use crate::texts;
 use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
-use tabstore::model::KeyValue;
-use tabstore::storage::MemoryStorage;
+use tabstore::model::{KeyColumn, KeyType, KeyValue};
 use tabstore::storage::faults::{CrashImages, FailAt, Hooked};
-use tabstore::tablestore::Instance;
+use tabstore::storage::{AnyStorage, MemoryStorage};
+use tabstore::tablestore::{CreateTable, Instance, Scope};
 
 const PARTITIONS: i64 = 3;
 
@@ -22,6 +22,8 @@ enum Step {
     Write(Vec<(Id, Change)>),
     /// Rows of a partition key are written in a transaction, which is committed or not.
     Transaction(i64, Vec<(Id, Change)>, bool),
+    /// Rows of several partition keys, and a row of the other table with this number, are written in one step.
+    Both(i64, Vec<(Id, Change)>),
     /// The third index is made over what the table holds, and built in the background.
     CreateIndex,
     DropIndex,
@@ -55,10 +57,10 @@ fn steps() -> Vec<Step> {
         let rows = |next: &mut dyn FnMut() -> i64, of: &dyn Fn(i64) -> i64| {
             (0..4).map(|at| ((of(at), (round + at * 2) % 8), change(next()))).collect::<Vec<_>>()
         };
-        if round % 3 == 1 {
-            steps.push(Step::Transaction(p, rows(&mut next, &|_| p), round % 9 != 4));
-        } else {
-            steps.push(Step::Write(rows(&mut next, &|at| (round + at) % PARTITIONS)));
+        match round % 3 {
+            1 => steps.push(Step::Transaction(p, rows(&mut next, &|_| p), round % 9 != 4)),
+            2 => steps.push(Step::Both(round, rows(&mut next, &|at| (round + at) % PARTITIONS))),
+            _ => steps.push(Step::Write(rows(&mut next, &|at| (round + at) % PARTITIONS))),
         }
         match round {
             9 | 21 => steps.push(Step::CreateIndex),
@@ -96,6 +98,13 @@ async fn take(instance: &Rc<Instance>, step: &Step) -> bool {
                 instance.abort_transaction(&started.id).is_ok()
             }
         }
+        Step::Both(number, rows) => {
+            let of_t = rows.iter().map(|(id, change)| world::write(*id, change));
+            let beside = store::put("steps", store::key(&[("n", store::int(*number))]), &[]);
+            let writes: Vec<_> = of_t.chain([beside]).collect();
+            let done = instance.write_atomic(&writes, Scope::Tables, None).await;
+            done.is_ok_and(|rows| rows.iter().all(Result::is_ok))
+        }
         Step::CreateIndex => {
             let [_, _, spec] = world::specs();
             instance.create_index("t", spec, true).await.is_ok()
@@ -118,8 +127,41 @@ async fn take(instance: &Rc<Instance>, step: &Step) -> bool {
 /// The rows that a step writes, if it does.
 fn written(step: &Step) -> &[(Id, Change)] {
     match step {
-        Step::Write(rows) | Step::Transaction(_, rows, true) => rows,
+        Step::Write(rows) | Step::Transaction(_, rows, true) | Step::Both(_, rows) => rows,
         _ => &[],
+    }
+}
+
+/// The table whose rows are the numbers of steps over both tables.
+fn steps_table() -> CreateTable {
+    CreateTable { name: "steps".into(), key: vec![KeyColumn::new("n", KeyType::Integer)], ..CreateTable::default() }
+}
+
+/// A store with both tables.
+async fn open_new(env: &SimEnv, storage: impl Into<AnyStorage>) -> Rc<Instance> {
+    let instance = world::open(env, storage).await.expect("opens");
+    instance.create_table(world::table()).await.expect("created");
+    instance.create_table(steps_table()).await.expect("created");
+    instance
+}
+
+/// What a store has to hold.
+#[derive(Clone, Default)]
+struct Expected {
+    rows: Rows,
+    /// The numbers of the steps over both tables.
+    steps: Vec<i64>,
+}
+
+impl Expected {
+    /// After this step too.
+    fn apply(&mut self, step: &Step) {
+        for (id, change) in written(step) {
+            self.rows.apply(*id, change, NOW);
+        }
+        if let Step::Both(number, _) = step {
+            self.steps.push(*number);
+        }
     }
 }
 
@@ -127,14 +169,19 @@ fn written(step: &Step) -> &[(Id, Change)] {
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
 /// Says what is wrong with a store that was left between `before` and the end of `step`, if anything is.
-async fn check(instance: &Rc<Instance>, before: &Rows, after: &Rows, step: Option<&Step>) -> Result<(), String> {
+async fn check(
+    instance: &Rc<Instance>,
+    before: &Expected,
+    after: &Expected,
+    step: Option<&Step>,
+) -> Result<(), String> {
     let scan = async |table: &str| {
         let found = world::scan(instance, table, None, 7).await;
         found.map_err(|failure| format!("{table} cannot be read: {}", failure.error))
     };
     let rows = scan("t").await?;
     let row = |id: Id| rows.iter().find(|(key, _)| *key == Val::of(id)).map(|row| row.1.clone());
-    let is = |id: Id, of: &Rows| row(id) == of.get(id, NOW, -1);
+    let is = |id: Id, of: &Expected| row(id) == of.rows.get(id, NOW, -1);
     let under_way: Vec<Id> = step.map_or(&[][..], written).iter().map(|(id, _)| *id).collect();
     for id in (0..PARTITIONS).flat_map(|p| (0..8).map(move |id| (p, id))) {
         let allowed = is(id, before) || (under_way.contains(&id) && is(id, after));
@@ -142,9 +189,13 @@ async fn check(instance: &Rc<Instance>, before: &Rows, after: &Rows, step: Optio
             return Err(format!("row {id:?} is {:?}", row(id)));
         }
     }
-    let whole = under_way.iter().all(|id| is(*id, before)) || under_way.iter().all(|id| is(*id, after));
-    if matches!(step, Some(Step::Transaction(..))) && !whole {
-        return Err(format!("a transaction is there in part: {rows:?}"));
+    let steps: Vec<Vec<Val>> = scan("steps").await?.into_iter().map(|(key, _)| key).collect();
+    let is_at = |of: &Expected| {
+        let all = of.steps.iter().map(|number| vec![Val::Int(*number)]);
+        steps.iter().cloned().eq(all) && under_way.iter().all(|id| is(*id, of))
+    };
+    if !matches!(step, Some(Step::Write(_))) && !is_at(before) && !is_at(after) {
+        return Err(format!("a transaction or a step is there in part: {rows:?}, steps {steps:?}"));
     }
     let indexes = instance.describe_table("t").expect("there").indexes;
     for described in indexes {
@@ -174,20 +225,14 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
     let steps = steps();
     // After each step: the number of images, and the rows.
     let mut history = Vec::new();
-    let instance = env.run(async {
-        let instance = world::open(&env, storage).await.expect("opens");
-        instance.create_table(world::table()).await.expect("created");
-        instance
-    });
-    let mut rows = Rows::default();
-    history.push((images.count(), rows.clone()));
+    let instance = env.run(open_new(&env, storage));
+    let mut expected = Expected::default();
+    history.push((images.count(), expected.clone()));
     for step in &steps {
         env.advance(7);
         assert!(env.run(take(&instance, step)), "{step:?} failed");
-        for (id, change) in written(step) {
-            rows.apply(*id, change, NOW);
-        }
-        history.push((images.count(), rows.clone()));
+        expected.apply(step);
+        history.push((images.count(), expected.clone()));
     }
     env.run_until_idle();
     let images = images.take();
@@ -224,20 +269,15 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
 /// after opening again. Returns how many calls the storage saw.
 fn survive(fault: FailAt, name: &str) -> u64 {
     let (env, memory, fault) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(fault));
-    env.run(async {
-        let healthy = world::open(&env, memory.clone()).await.expect("opens");
-        healthy.create_table(world::table()).await.expect("created");
-    });
+    drop(env.run(open_new(&env, memory.clone())));
     env.crash();
-    let (mut before, mut step) = (Rows::default(), None);
+    let (mut before, mut step) = (Expected::default(), None);
     let mut after = before.clone();
     if let Ok(instance) = env.run(world::open(&env, Hooked::new(memory.clone(), Rc::clone(&fault)))) {
         for next in &steps() {
             env.advance(7);
             let done = env.run(take(&instance, next));
-            for (id, change) in written(next) {
-                after.apply(*id, change, NOW);
-            }
+            after.apply(next);
             if !done {
                 step = Some(next.clone());
                 break;
