@@ -60,22 +60,22 @@ for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], O
       for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => roles), [await page.evaluate(() => db.role)]);
       t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
       await two.evaluate(() => db.close());
-      // If rows are missing: which, and whether they are there later.
+      // If rows are missing: which stretches of them, in which of the parts that were written apart, and whether they are there later.
       const last = await three.evaluate(async () => {
-        const { count } = await db.count({ tableName: "t" });
+        const count = async (range) => (await db.count({ tableName: "t", ...range })).count;
+        const first = await count();
         const { role } = db;
-        if (count === 3002) return { count, role };
-        const numbers = new Set((await H.all(db, { tableName: "t", start: { k: "r" }, end: { k: "s" } })).map((row) => row.primaryKey.n));
-        const missing = Array.from({ length: 3000 }, (_, n) => n).filter((n) => !numbers.has(n));
-        return {
-          count,
-          role,
-          scanned: numbers.size,
-          missing: missing.length && [missing[0], missing.at(-1)],
-          again: (await db.count({ tableName: "t" })).count,
-          health,
-          metrics: await db.metrics(),
+        if (first === 3002) return { count: first, role };
+        const parts = {
+          batches: await count({ start: { k: "r", n: 0 }, end: { k: "r", n: 2000 } }),
+          load: await count({ start: { k: "r", n: 2000 }, end: { k: "r", n: 3000 } }),
+          after: await count({ end: { k: "r", n: 0 } }),
         };
+        const all = await H.all(db, { tableName: "t", start: { k: "r", n: 0 }, end: { k: "r", n: 3000 } });
+        const numbers = new Set(all.map((row) => row.primaryKey.n));
+        const isMissing = (n) => n >= 0 && n < 3000 && !numbers.has(n);
+        const ends = Array.from({ length: 3001 }, (_, n) => n).filter((n) => isMissing(n) !== isMissing(n - 1));
+        return { count: first, role, parts, scanned: all.length, ends, again: await count(), health, metrics: await db.metrics() };
       });
       assert.deepEqual(last, { count: 3002, role: "leader" });
     },
