@@ -312,7 +312,14 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
     Atomic: 0,
     DeleteRange: 0,
   });
-  same<Metrics["operations"]["PutRow"]>(metrics.operations.PutRow, { requests: 0, errors: 0, requestsPerSecond: 0, meanLatencyMs: 0 });
+  same<Metrics["operations"]["PutRow"]>(metrics.operations.PutRow, {
+    requests: 0,
+    errors: 0,
+    requestsPerSecond: 0,
+    meanLatencyMs: 0,
+    p50LatencyMs: 0,
+    p99LatencyMs: 0,
+  });
   assert.deepEqual([metrics.operations.PutRow.requests, metrics.operations.PutRow.errors, metrics.capacity.write], [1, 0, 1]);
   const tree = metrics.trees.find(({ tableName }) => tableName === "t")!;
   same<Metrics["trees"][number]>(tree, { tree: 0, tableName: 0, levels: 0, partitions: 0 });

@@ -101,6 +101,18 @@ test("C2, C3: what is used above the reserved units is on demand, by second and 
   await db.close();
 });
 
+test("I5: percentiles of latencies are told by operation, and are 0 where nothing was asked", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey });
+  for (let id = 0; id < 50; id++) await db.putRow({ tableName: "t", primaryKey: { id, at: 0 }, attributes: {} });
+  const { PutRow, GetRow } = (await db.metrics()).operations;
+  assert.ok(PutRow.p50LatencyMs > 0 && PutRow.p50LatencyMs <= PutRow.p99LatencyMs, `${PutRow.p50LatencyMs}, ${PutRow.p99LatencyMs} ms`);
+  // Of 50 requests the p99 is the longest one, so the mean is not above it, but for the width of a cell.
+  assert.ok(PutRow.meanLatencyMs <= PutRow.p99LatencyMs * (1 + 1 / 31), `${PutRow.meanLatencyMs} ms`);
+  assert.deepEqual([GetRow.p50LatencyMs, GetRow.p99LatencyMs, GetRow.meanLatencyMs], [0, 0, 0]);
+  await db.close();
+});
+
 test("I6: access keys are made, listed without their secrets, changed and deleted", { skip }, async () => {
   const db = await open({ clock: { now: NOW } });
   const key = await db.createAccessKey({ rights: ["read", "write"] });

@@ -22,6 +22,7 @@ mod activity;
 mod budget;
 pub mod codec;
 mod job;
+mod latencies;
 mod sessions;
 
 use crate::engine::Origin;

@@ -8,7 +8,7 @@ use tabstore::engine::{ClockMode, Direction, Options};
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef, limits};
 use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
-use tabstore::session::{Session, Sessions};
+use tabstore::session::{ActivityReport, Session, Sessions};
 use tabstore::tablestore::{
     Existence, GetRange, GetRow, InstanceOptions, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
 };
@@ -222,6 +222,9 @@ fn i5_requests_errors_latencies_and_units_are_told_by_operation() {
     client.store.env.advance(4);
     client.later();
     assert_eq!(told("PutRow"), (4, 1, 4.0, 3.0), "three took 4 ms");
+    let put = |report: ActivityReport| *report.operations.iter().find(|put| put.name == "PutRow").expect("listed");
+    let put = put(client.sessions.activity());
+    assert!((put.p50_latency_ms - 4.0).abs() < 0.125 && (put.p99_latency_ms - 4.0).abs() < 0.125, "{put:?}");
     client.store.env.advance(500);
     for _ in 0..6 {
         client.submit(frame(|out| out.get_row(1, &get_row(1))));

@@ -65,7 +65,10 @@ export interface ComputeConsumedRequest extends CallOptions {
 
 /** Capacity units and their cost. */
 export interface ConsumedUnits {
-  /** Reserved units a second; for an hour the average. They are paid for, used or not [C2]. */
+  /**
+   * Reserved units a second; for an hour the average. They are paid for, used or not [C2]. In a total these figures are summed up:
+   * of hours they are unit-hours, which a price is for.
+   */
   readonly reserved: ReadWrite;
   /** Units used above the reserved ones of their second, summed up. */
   readonly onDemand: ReadWrite;

@@ -95,6 +95,8 @@ fn operation(operation: &OperationActivity) -> Answer<'_> {
         .and("errors", operation.errors)
         .and("requestsPerSecond", operation.requests_per_second)
         .and("meanLatencyMs", operation.mean_latency_ms)
+        .and("p50LatencyMs", operation.p50_latency_ms)
+        .and("p99LatencyMs", operation.p99_latency_ms)
         .end()
 }
 
