@@ -23,6 +23,14 @@ import { TableView } from "./tables/table-view.tsx";
 import { lazily } from "./ui/lazily.tsx";
 
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
+const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
+
+/** What the address names of the open instance. */
+function Shown() {
+  const { account, view } = route.value;
+  if (view === "units") return <UnitsView />;
+  return account === undefined ? <TableView /> : <AzureView />;
+}
 
 /** Opens what the address names, and closes what it names no more. */
 function followAddress(): void {
@@ -78,7 +86,7 @@ export function App() {
           <TableList />
           <main id="main" tabIndex={-1} aria-labelledby="title">
             <JobCard />
-            {route.value.account === undefined ? <TableView /> : <AzureView />}
+            <Shown />
           </main>
           <EnginePanel />
         </div>

@@ -13,19 +13,18 @@ export const VIEWPORT = { width: 1440, height: 900 };
 /** A wide window and a narrow one. */
 export const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
-/** Takes a picture, to look at. */
-export const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`), caret: "initial" });
+/** Whether a page tells what it says and asks for, and can be pictured: over WebDriver it tells of uncaught errors only. */
+const isTelling = !("locators" in engine.lacks);
 
-/** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
-export async function openConsole(t, context, server, hash = "") {
-  mkdirSync(pictures, { recursive: true });
-  const page = await context.newPage();
-  const troubles = [];
+/** Takes a picture, to look at. */
+export const shoot = async (page, name) => {
+  if (isTelling) await page.screenshot({ path: path.join(pictures, `${name}.png`), caret: "initial" });
+};
+
+/** Notes what a page complains of, and what it asks of others than its server. */
+function hearOf(page, server, troubles) {
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) troubles.push(`console ${message.type()}: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => {
-    if (!engine.isNotice?.(error)) troubles.push(`error: ${error}`);
   });
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server.origin)) troubles.push(`request: ${request.url()}`);
@@ -33,6 +32,17 @@ export async function openConsole(t, context, server, hash = "") {
   page.on("response", (response) => {
     if (response.status() >= 400) troubles.push(`${response.status()}: ${response.url()}`);
   });
+}
+
+/** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
+export async function openConsole(t, context, server, hash = "") {
+  mkdirSync(pictures, { recursive: true });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("pageerror", (error) => {
+    if (!engine.isNotice?.(error)) troubles.push(`error: ${error}`);
+  });
+  if (isTelling) hearOf(page, server, troubles);
   // The text says which step a person would see it stand at, and the pictures of CI are not kept.
   t.explain(async () => {
     const texts = await page.evaluate(() =>

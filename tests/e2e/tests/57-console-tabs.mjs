@@ -66,12 +66,12 @@ test(
     await two.getByRole("dialog").getByRole("button", { name: "Put row" }).click();
     await two.getByRole("dialog", { name: /^Row / }).getByText("This row has no attribute columns.").waitFor();
     await two.keyboard.press("Escape");
-    await two.getByRole("button", { name: "Calls" }).click();
+    await two.getByRole("button", { name: "Calls", exact: true }).click();
     for (const operation of ["Flush", "Compact"]) {
       await two.locator('.engine-head button[aria-disabled="false"]').getByText(operation, { exact: true }).click();
       await two.getByRole("region", { name: "All calls" }).getByRole("rowheader", { name: operation }).waitFor();
     }
-    await two.getByRole("button", { name: "Calls" }).click();
+    await two.getByRole("button", { name: "Calls", exact: true }).click();
     assert.equal((await keysShown(two))[0], "AAA");
     await shoot(two, "60-tabs-follower");
 

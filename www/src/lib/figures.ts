@@ -1,6 +1,6 @@
 /** Figures of the engine that follow from others: plain functions of the result of `metrics`. */
 
-import type { Metrics, TreeMetrics } from "tabstore";
+import type { Metrics, RowOperation, TreeMetrics } from "tabstore";
 
 /** How many writes there had been at an instant, milliseconds. */
 export interface WritesAt {
@@ -73,4 +73,12 @@ export function amplification({ work, segments, memtable }: Pick<Metrics, "work"
   if (2 * bytesCompactedIn < bytesFlushed) return { missing: "compactions" };
   if (2 * bytesFlushed < segments.bytes) return { missing: "new data" };
   return { value: (bytesFlushed + bytesCompacted) / bytesFlushed };
+}
+
+/** The operations that read rows and do nothing else. */
+const READS: readonly RowOperation[] = ["GetRow", "BatchGetRow", "GetRange", "CountRows"];
+
+/** The requests to read rows since the instance was opened. */
+export function readRequests(operations: Metrics["operations"]): number {
+  return READS.reduce((sum, name) => sum + operations[name].requests, 0);
 }

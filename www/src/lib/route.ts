@@ -3,6 +3,7 @@
  * reload, a bookmark and the back button all come back to it.
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
+ *     #/demo/reading?view=units
  *     #/demo?account=demo&entities=stations&filter=Height gt 500
  *     #/examples/chat?as=ann
  *
@@ -28,6 +29,8 @@ export interface Route {
   readonly clock?: number | undefined;
   /** The table shown. */
   readonly table?: string | undefined;
+  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls. */
+  readonly view?: "units" | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;
   /** The start of the range read: the typed text of each key column. */
@@ -77,6 +80,7 @@ export function parseRoute(hash: string): Route {
     table: instance === undefined ? undefined : table,
     storage: parameters.get("storage") === "memory" ? "memory" : undefined,
     clock: clock !== null && /^-?\d{1,16}$/.test(clock) ? Number(clock) : undefined,
+    view: instance !== undefined && parameters.get("view") === "units" ? "units" : undefined,
     order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
     start: texts(parameters.get("start")),
     end: texts(parameters.get("end")),
@@ -100,6 +104,7 @@ export function formatRoute(route: Route): string {
   const parameters = new URLSearchParams();
   if (route.storage !== undefined) parameters.set("storage", route.storage);
   if (route.clock !== undefined) parameters.set("clock", String(route.clock));
+  if (route.view !== undefined) parameters.set("view", route.view);
   if (route.table !== undefined) {
     if (route.order === "BACKWARD") parameters.set("order", route.order);
     for (const side of ["start", "end"] as const) {

@@ -20,6 +20,12 @@ export function showTable(table: string | undefined): void {
   navigate({ instance, storage, clock, table });
 }
 
+/** Shows the units and the calls of the open instance, of one table or of all. */
+export function showUnits(table?: string): void {
+  const { instance, storage, clock } = route.value;
+  navigate({ instance, storage, clock, table, view: "units" });
+}
+
 let last = "demo";
 
 /** The account that was shown last. */

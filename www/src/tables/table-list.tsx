@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
-import { lastAccount, route, showEntities, showTable } from "../state/route.ts";
+import { lastAccount, route, showEntities, showTable, showUnits } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -42,7 +42,7 @@ export function TableList() {
           <li key={tableName}>
             <button
               type="button"
-              aria-current={route.value.table === tableName ? "page" : undefined}
+              aria-current={route.value.table === tableName && route.value.view === undefined ? "page" : undefined}
               onClick={() => {
                 showTable(tableName);
                 focusMain();
@@ -56,6 +56,20 @@ export function TableList() {
         ))}
       </ul>
       {list?.length === 0 && <p class="empty">No tables yet.</p>}
+      <ul class="table-list">
+        <li>
+          <button
+            type="button"
+            aria-current={route.value.view === "units" ? "page" : undefined}
+            onClick={() => {
+              showUnits();
+              focusMain();
+            }}
+          >
+            <Icon name="chart" /> Units and calls
+          </button>
+        </li>
+      </ul>
       <section class="side-azure" aria-labelledby="azure-title">
         <h2 id="azure-title">Azure tables</h2>
         {route.value.account !== undefined ? (
