@@ -19,11 +19,11 @@ export interface Line {
   readonly look: "line" | "step" | "bar";
 }
 
-/** What is drawn below each other: the line, its dashes and its colour. */
-export const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3]];
+/** The dashes of lines: none, long ones, dots. */
+const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3]];
 /** Colours of lines; the styles have them by number. */
 export const INKS = 6;
-/** The dashes of an ink: colours come again with other dashes. */
+/** The dashes of an ink: after the last colour the first one comes again, with other dashes. */
 export const dashOf = (ink: number): readonly number[] => DASHES[Math.floor(ink / INKS) % DASHES.length] ?? [];
 
 /** The axis below a chart. */

@@ -19,6 +19,7 @@ const SECONDS_SHOWN = 60;
 
 /** The spans of hours that can be chosen: all that the meter keeps is the longest. */
 export const SPANS = { "24": "the last 24 hours", "168": "the last 7 days", "720": "the last 30 days" } as const;
+/** One of them: its number of hours. */
 export type Span = keyof typeof SPANS;
 
 /** Units by period, and their sum. */
