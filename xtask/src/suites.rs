@@ -19,6 +19,9 @@ use std::time::Instant;
 const SUITES: [&str; 10] =
     ["checks", "native", "wasm", "size", "package", "console", "packaging", "e2e", "doctests", "benches"];
 
+/// Suites in Node. They wait for other processes now and then, so the first one runs beside the others, if all are asked for.
+const SIDE_BY_SIDE: [&str; 3] = ["package", "console", "packaging"];
+
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tier {
@@ -75,7 +78,7 @@ pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
     // The modules of an optimised build are made for the full speed of pages. An edit is tested sooner without.
     let profile = if tier == Tier::Fast { Profile::Dev } else { profile };
     let started = Instant::now();
-    let mut done: Vec<(String, Outcome, f64)> = Vec::new();
+    let mut done: Vec<Done> = Vec::new();
     let mut built = None;
     if tier != Tier::Fast && suites.contains(&"native") && suites.contains(&"package") {
         build::compile_ahead(profile)?;
@@ -99,45 +102,68 @@ pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
             built = Some(result.is_ok());
             done.push(("build".to_owned(), check("build", result), began.elapsed().as_secs_f64()));
         }
-        let began = Instant::now();
-        let outcome = match *suite {
-            "checks" => checks(tier),
-            "native" => native(tier),
-            "wasm" => wasm(tier),
-            "doctests" => doctests(),
-            _ if built == Some(false) => Ok(Outcome::of(suite, false)),
-            "size" => Ok(check("the size of the package", size::check())),
-            "package" => npm("pkg", tier),
-            "console" => npm("www", tier),
-            "packaging" => npm("tests/packaging", tier),
-            "e2e" => end_to_end(tier),
-            // With very few rows, to see that the benchmarks still run. All use files and packages of the first one.
-            _ => ["benches/browser", "benches/node", "benches/azure"].into_iter().try_fold(
-                Outcome::default(),
-                |mut sum, folder| {
-                    sum += npm(folder, tier)?;
-                    Ok(sum)
-                },
-            ),
-        };
-        let outcome = outcome.unwrap_or_else(|failure| {
-            println!("error: {failure}");
-            Outcome::of(suite, false)
-        });
-        done.push(((*suite).to_owned(), outcome, began.elapsed().as_secs_f64()));
+        if done.iter().any(|(name, ..)| name == suite) {
+            continue;
+        }
+        let is_built = built != Some(false);
+        if *suite == SIDE_BY_SIDE[0] && SIDE_BY_SIDE.iter().all(|suite| suites.contains(suite)) {
+            done.extend(side_by_side(tier, is_built)?);
+        } else {
+            done.push(timed(suite, tier, is_built));
+        }
     }
     let is_whole_gate = tier == Tier::Gate && only.is_empty();
     tell(tier, &done, started.elapsed().as_secs_f64(), is_whole_gate, keep)
 }
 
+/// What became of a suite, and how many seconds it took.
+type Done = (String, Outcome, f64);
+
+/// Runs a suite. One that needs the package fails if that could not be built.
+fn timed(suite: &str, tier: Tier, is_built: bool) -> Done {
+    let began = Instant::now();
+    let outcome = match suite {
+        "checks" => checks(tier),
+        "native" => native(tier),
+        "wasm" => wasm(tier),
+        "doctests" => doctests(),
+        _ if !is_built => Ok(Outcome::of(suite, false)),
+        "size" => Ok(check("the size of the package", size::check())),
+        "package" => npm("pkg", tier),
+        "console" => npm("www", tier),
+        "packaging" => npm("tests/packaging", tier),
+        "e2e" => end_to_end(tier),
+        // With very few rows, to see that the benchmarks still run. All use files and packages of the first one.
+        _ => ["benches/browser", "benches/node", "benches/azure"].into_iter().try_fold(
+            Outcome::default(),
+            |mut sum, folder| {
+                sum += npm(folder, tier)?;
+                Ok(sum)
+            },
+        ),
+    };
+    let outcome = outcome.unwrap_or_else(|failure| {
+        println!("error: {failure}");
+        Outcome::of(suite, false)
+    });
+    (suite.to_owned(), outcome, began.elapsed().as_secs_f64())
+}
+
+/// Runs the suites of [`SIDE_BY_SIDE`].
+fn side_by_side(tier: Tier, is_built: bool) -> Result<Vec<Done>, Failure> {
+    // What installs a browser does it once.
+    tools::browser()?;
+    let [first, others @ ..] = SIDE_BY_SIDE;
+    thread::scope(|scope| {
+        let first = scope.spawn(|| timed(first, tier, is_built));
+        let others: Vec<Done> = others.into_iter().map(|suite| timed(suite, tier, is_built)).collect();
+        let first = first.join().map_err(|_| Failure::new("a suite panicked"))?;
+        Ok([vec![first], others].concat())
+    })
+}
+
 /// Prints what became of the suites. Fails if a test failed.
-fn tell(
-    tier: Tier,
-    done: &[(String, Outcome, f64)],
-    seconds: f64,
-    is_whole_gate: bool,
-    keep: bool,
-) -> Result<(), Failure> {
+fn tell(tier: Tier, done: &[Done], seconds: f64, is_whole_gate: bool, keep: bool) -> Result<(), Failure> {
     let mut total = Outcome::default();
     for (name, outcome, seconds) in done {
         println!("\n{name}: {outcome}, {seconds:.0} s");

@@ -2,18 +2,18 @@
 // its own: its server has a port that no other test had.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, openSync, rmSync } from "node:fs";
-import os from "node:os";
+import { openSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { engine } from "./engine.mjs";
 import { kill, tree } from "./processes.mjs";
+import { makeProfile } from "./profiles.mjs";
 
 export const BACKENDS = engine.backends;
 
 /** A new profile folder, removed after the test. */
 export function newProfile(t) {
-  const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
+  const profile = makeProfile();
   if (process.env.E2E_KEEP === "1") t.note(`profile: ${profile}`);
   else t.after(() => rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return profile;

@@ -19,7 +19,7 @@ test(
   async (t) => {
     const tabstore = await import(new URL("../../../pkg/dist/node.js", import.meta.url));
     const open = () => tabstore.open("foreign", { storage: "memory", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
-    t.note(told(await live({ open, seed: SEED, operations: OPERATIONS * 2, reopens: false, double: tabstore.double })));
+    t.note(told(await live({ open, seed: SEED, operations: OPERATIONS * (tier === "full" ? 2 : 1), reopens: false, double: tabstore.double })));
   },
   { seconds: 120, needs: ["node"] },
 );

@@ -9,7 +9,7 @@ import { test, times } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 /** Imports of pieces of a file, after those of whole files. */
-const PIECES = times(20, 5);
+const PIECES = times(20, 2);
 
 /** Chooses the key that the rows have, and the table's name, whatever the console suggests. */
 async function plan(dialog, { tableName, primaryKey }) {

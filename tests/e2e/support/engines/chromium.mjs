@@ -1,13 +1,12 @@
 // Chromium by Playwright, over the DevTools protocol.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { existsSync, rmSync } from "node:fs";
 
 import { chromium } from "playwright-core";
 
 import { tier } from "../../../report.mjs";
+import { makeProfile } from "../profiles.mjs";
 
 const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
@@ -18,8 +17,12 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chr
 const shell = process.env.CHROME_SHELL ?? (process.env.CHROME === undefined ? "/usr/bin/chromium-headless-shell" : undefined);
 const drivenPath = tier !== "full" && shell !== undefined && existsSync(shell) ? shell : executablePath;
 
+/** At the gate the services of the network and of drawing, which no test is about, are no processes of their own. */
+const isLight = drivenPath !== executablePath;
+
 /** `backend`: where Chromium keeps IndexedDB; people have either. */
-function flags(backend) {
+function flags(backend, isLight = false) {
+  const features = [...(backend === "SQLite" ? ["IdbSqliteBackingStore", "IdbSqliteOnDiskRollout"] : []), ...(isLight ? ["NetworkServiceInProcess2"] : [])];
   return [
     "--no-sandbox",
     "--disable-gpu",
@@ -29,7 +32,8 @@ function flags(backend) {
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
-    ...(backend === "SQLite" ? ["--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout"] : []),
+    ...(isLight ? ["--in-process-gpu"] : []),
+    ...(features.length > 0 ? [`--enable-features=${features.join(",")}`] : []),
   ];
 }
 
@@ -42,13 +46,13 @@ async function renderers(context) {
 }
 
 const start = (profile, { backend, viewport, args = [] }) =>
-  chromium.launchPersistentContext(profile, { executablePath: drivenPath, args: [...flags(backend), ...args], headless: true, viewport });
+  chromium.launchPersistentContext(profile, { executablePath: drivenPath, args: [...flags(backend, isLight), ...args], headless: true, viewport });
 
 /** The browsers that tests share, by backend. A context that Playwright makes would be off the record: its data in memory. */
 const shared = new Map();
 
 async function launchShared(backend) {
-  const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
+  const profile = makeProfile();
   const context = await start(profile, { backend, viewport: null });
   return { context, profile };
 }

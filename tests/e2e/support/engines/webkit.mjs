@@ -1,12 +1,12 @@
 // WebKitGTK's small browser by its WebDriver, on a display of its own.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import net from "node:net";
-import os from "node:os";
 import path from "node:path";
 
 import { kill, threads, tree, withProcess } from "../processes.mjs";
+import { makeProfile } from "../profiles.mjs";
 import { Context } from "./webdriver.mjs";
 
 const LIBRARIES = "/usr/lib";
@@ -88,7 +88,7 @@ async function start(profile, { args = [] }) {
 let shared;
 
 async function launchShared() {
-  const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
+  const profile = makeProfile();
   return { context: await start(profile, {}), profile };
 }
 
