@@ -10,6 +10,7 @@
 //   dist/node.js         for Node and Deno
 //   dist/azure.js        the Azure Table service, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
+//   dist/shell.js        the command line, beside any of these
 //   dist/react.js        React's hook for live queries, beside any of these
 //   dist/types/           the types, the same for all entries
 
@@ -163,7 +164,7 @@ writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
 
 // They work on the public interface, so they are the same beside each entry.
 const beside = { ...common, external: ["react"], outdir: "dist", sourcemap: "external" };
-await build({ ...beside, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", react: "src/react.ts" } });
+await build({ ...beside, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", shell: "src/shell/index.ts", react: "src/react.ts" } });
 await build({ ...beside, entryPoints: { schema: "src/schema/index.ts" }, splitting: true, chunkNames: "[name]-[hash]" });
 
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
@@ -186,7 +187,8 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "schema/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
+for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "shell/index.d.ts", "schema/index.d.ts", "react.d.ts"])
+  reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);
   if (statSync(file).isFile() && !reached.has(file)) rmSync(file);

@@ -12,6 +12,7 @@ import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../src/azure/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
 import * as schema from "../src/schema/index.js";
+import { answerText, errorText, LineHistory, linesOf, shell } from "../src/shell/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
@@ -102,6 +103,11 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
     ...tabstore,
     ...schema,
     timelines,
+    shell,
+    linesOf,
+    LineHistory,
+    answerText,
+    errorText,
     azure,
     azureAccounts,
     azureHttpClient,
@@ -148,7 +154,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 40);
+  assert.equal(all.length, 41);
   assert.deepEqual(
     said("README.md", 2).map((line) => JSON.stringify(line)),
     ['[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]'],
@@ -169,6 +175,11 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     ["BaseData", "PUT", 1],
     ["BaseData", "PUT", 2],
     ["Stream", "DELETE", 1],
+  ]);
+  assert.deepEqual(said("docs/shell.md"), [
+    [["uid", "pid", "age", "name"], 1],
+    ["'alter' has no option '--tll'; did you mean '--ttl'?"],
+    ["Table mytable is used."],
   ]);
   assert.deepEqual(said("docs/timelines.md"), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   const [[, , found, newest]] = of.get("docs/typed-tables.md") as [[unknown, unknown, { title: string }[], { next: null }]];

@@ -43,6 +43,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["Follow the changes of a table", "streams"],
     ["Chats and feeds: timelines", "timelines"],
     ["Tables of Azure", "azure"],
+    ["Command line", "shell"],
     ["In a framework", "frameworks"],
     ["When something goes wrong", "trouble"],
     ["Schema changes, and tests", "changes-and-tests"],
@@ -53,6 +54,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["tabstore/schema", "tabstore/schema/"],
     ["tabstore/react", "tabstore/react/"],
     ["tabstore/timeline", "tabstore/timeline/"],
+    ["tabstore/shell", "tabstore/shell/"],
     ["tabstore/azure", "tabstore/azure/"],
   ]),
   part("Browsers, limits, figures", "/", [

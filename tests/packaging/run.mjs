@@ -190,8 +190,10 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/inline.js",
     "dist/node.js",
     "dist/timeline.js",
+    "dist/shell.js",
     "dist/types/index.d.ts",
     "dist/types/timeline/index.d.ts",
+    "dist/types/shell/index.d.ts",
     "README.md",
     "CHANGELOG.md",
     "docs/rows.md",
@@ -229,7 +231,7 @@ await test("Node: the readme's example runs in memory, and importing does nothin
     "inline.mjs":
       'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
     "import.mjs":
-      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/shell"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
