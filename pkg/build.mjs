@@ -11,6 +11,7 @@
 //   dist/azure.js        the Azure Table service, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/shell.js        the command line, beside any of these
+//   dist/cli.js          the program `npx tabstore`
 //   dist/react.js        React's hook for live queries, beside any of these
 //   dist/types/           the types, the same for all entries
 
@@ -167,9 +168,29 @@ const beside = { ...common, external: ["react"], outdir: "dist", sourcemap: "ext
 await build({ ...beside, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", shell: "src/shell/index.ts", react: "src/react.ts" } });
 await build({ ...beside, entryPoints: { schema: "src/schema/index.ts" }, splitting: true, chunkNames: "[name]-[hash]" });
 
+/** The program takes the database and the shell from the files beside it. */
+const siblings = {
+  name: "siblings",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/index\.js$/ }, () => ({ path: "./node.js", external: true }));
+    onResolve({ filter: /^\.\.\/shell\/index\.js$/ }, () => ({ path: "./shell.js", external: true }));
+  },
+};
+
+await build({
+  ...common,
+  entryPoints: { cli: "src/cli/index.ts" },
+  outdir: "dist",
+  platform: "node",
+  target: "node20",
+  minify: false,
+  banner: { js: "#!/usr/bin/env node" },
+  plugins: [siblings],
+});
+
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {
-  if (!name.endsWith(".js") || name === "node.js") continue;
+  if (!name.endsWith(".js") || name === "node.js" || name === "cli.js") continue;
   // The inline entry has none: it would hold the WebAssembly once more.
   const file = at(`dist/${name}.map`);
   const sourceMap = existsSync(file) && { content: readFileSync(file, "utf8"), url: `${name}.map`, includeSources: true };

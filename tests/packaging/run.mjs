@@ -191,6 +191,7 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/node.js",
     "dist/timeline.js",
     "dist/shell.js",
+    "dist/cli.js",
     "dist/types/index.d.ts",
     "dist/types/timeline/index.d.ts",
     "dist/types/shell/index.d.ts",
@@ -237,6 +238,8 @@ await test("Node: the readme's example runs in memory, and importing does nothin
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
   assert.equal(run(process.execPath, ["inline.mjs"], folder), "memory\n");
   assert.equal(run(process.execPath, ["import.mjs"], folder), "0\n");
+  const lines = [`create -t t --pk '[{"c":"id","t":"string"}]'`, "list"].flatMap((line) => ["-e", line]);
+  assert.match(run("npx", ["--no-install", "tabstore", ...lines], folder), /^Table t is created\.\ntable\n-----\nt\n1 row, /);
 });
 
 for (const [name, version] of [

@@ -54,7 +54,7 @@ pub fn check() -> Result<(), Failure> {
         let (zipped, brotli) = zipped(&file)?;
         let part = match &name {
             name if core.contains(name) => Part::Core,
-            name if ["inline", "node", "global"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
+            name if ["inline", "node", "global", "cli.js"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
             name => BESIDE.iter().position(|(file, ..)| file == name).map_or(Part::FirstUse, Part::Beside),
         };
         let note = match part {
