@@ -15,6 +15,7 @@ import { LessonDialog } from "./lessons/lesson-dialog.tsx";
 import { healthChanged, leaveToTables } from "./state/health.ts";
 import { onLook } from "./state/look.ts";
 import { route } from "./state/route.ts";
+import { shellIsOpen, shellKey } from "./state/shell.ts";
 import { closeInstance, isAskedFor, openInstance, session, wantedAt } from "./state/session.ts";
 import { readAgain, refreshTables, tables } from "./state/tables.ts";
 import { leadMoved } from "./state/tabs.ts";
@@ -22,6 +23,7 @@ import { TableList } from "./tables/table-list.tsx";
 import { TableView } from "./tables/table-view.tsx";
 import { lazily } from "./ui/lazily.tsx";
 
+const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
 
@@ -65,6 +67,7 @@ export function App() {
   useSignalEffect(followOthers);
   useSignalEffect(() => leaveToTables(tables.value ?? []));
   useEffect(() => onLook(readAgain), []);
+  useEffect(shellKey, []);
   const open = session.value.state === "open";
   const other = route.value.example === undefined ? <Welcome /> : <Examples />;
   return (
@@ -92,6 +95,11 @@ export function App() {
         </div>
       ) : (
         other
+      )}
+      {open && shellIsOpen.value && (
+        <section id="shell" class="shell" aria-label="Shell">
+          <ShellDrawer />
+        </section>
       )}
       {open && <CallLog />}
       <LessonDialog />

@@ -5,6 +5,7 @@ import { Icon } from "./ui/icon.tsx";
 import { metrics } from "./state/metrics.ts";
 import { navigate } from "./state/route.ts";
 import { session } from "./state/session.ts";
+import { shellIsOpen, toggleShell } from "./state/shell.ts";
 import { part } from "./state/tabs.ts";
 import { nextTheme, theme } from "./state/theme.ts";
 
@@ -60,9 +61,22 @@ export function Header() {
         </span>
       </a>
       <InstanceChip />
+      {session.value.state === "open" && (
+        <button
+          type="button"
+          class="button quiet push"
+          aria-expanded={shellIsOpen.value}
+          aria-controls="shell"
+          aria-keyshortcuts="`"
+          title="The commands of the official tool (key `)"
+          onClick={toggleShell}
+        >
+          <Icon name="shell" /> Shell
+        </button>
+      )}
       <button
         type="button"
-        class="button quiet square push"
+        class={`button quiet square ${session.value.state === "open" ? "" : "push"}`}
         title={THEME_TITLES[theme.value]}
         aria-label={`${THEME_TITLES[theme.value]}. Change.`}
         onClick={nextTheme}

@@ -64,5 +64,5 @@ test(
     }, exact.text);
     assert.equal(same, true);
   },
-  { needs: ["locators"] },
+  { needs: ["locators", "downloads"] },
 );

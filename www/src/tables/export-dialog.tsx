@@ -11,6 +11,7 @@ import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Field, Select } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { save } from "../ui/save.ts";
 
 /** The forms of a file, the endings of their names, and what the package calls them. */
 const FORMS = {
@@ -26,17 +27,6 @@ const NOTES: Readonly<Record<keyof typeof FORMS, string>> = {
   lines: "An object a line, for other programs and for the import here. Newest values.",
   exact: "A row a line, with the types and all versions. For importRows of the package.",
 };
-
-/** Gives a file to the browser, which asks or puts it into the downloads. */
-function save(file: Blob, name: string): void {
-  const address = URL.createObjectURL(file);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
-}
 
 /** The dialog. */
 export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {

@@ -22,6 +22,7 @@ const PATHS = {
   warning: "M8 2.5l6 10.8H2zM8 6.5v3.2M8 11.4v.4",
   down: "M3.5 6L8 10.5 12.5 6",
   chart: "M2.5 2.5v11h11M5.5 11V8M8.5 11V4.5M11.5 11V6.5",
+  shell: "M2.5 3.5h11v9h-11zM5 6.5l2 1.7-2 1.7M8.5 10h2.5",
   engine: "M2.5 12.5h11M2.5 9.5h11M4 6.5h8M5.5 3.5h5",
 } as const;
 

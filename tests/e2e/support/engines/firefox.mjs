@@ -70,6 +70,7 @@ export default {
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
     node: "it is the same in all engines",
     clear: "WebDriver BiDi cannot clear a site's data",
+    downloads: "Playwright hears of no download over WebDriver BiDi",
     extensions: "WebDriver BiDi goes to no page of an extension",
   },
 
