@@ -179,6 +179,76 @@ test(
   { needs: ["locators", "downloads"] },
 );
 
+test(
+  "W2: dialogs show the shell line and the code of what they do, and the line does it",
+  async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const page = await openConsole(t, context, server);
+    await openInstance(page, "same");
+    const dialog = page.getByRole("dialog");
+    const code = dialog.getByRole("tabpanel");
+    /** What a foot of the dialog shows in a language. */
+    const shown = async (lead, language) => {
+      const foot = dialog.locator("details.same-as").filter({ hasText: lead });
+      if (!(await foot.evaluate((one) => one.open))) await foot.locator("summary").click();
+      await foot.getByRole("tab", { name: language }).click();
+      return foot.getByRole("tabpanel").innerText();
+    };
+    await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Create table" }).click();
+    assert.equal(await dialog.getByText("Fill in the form first.").isVisible(), false);
+    await dialog.locator("summary").click();
+    await dialog.getByText("Fill in the form first.").waitFor();
+    await dialog.getByLabel("Table name").fill("mytable");
+    await code.waitFor();
+    const create = await code.innerText();
+    assert.match(create, /^create -t mytable --pk '\[\{"c":"id","t":"string"\}\]' --ttl -1 --version 1 /);
+    await dialog.getByRole("tab", { name: "Shell" }).press("ArrowRight");
+    assert.match(await code.innerText(), /^import \{ open \} from "tabstore";\s+const db = await open\("same"\);\s+await db\.createTable\(\{/);
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "JavaScript");
+    assert.match(await shown("The same as", "npm SDK"), /client\.createTable\(/);
+    assert.match(await shown("The same as", "Python"), /client\.create_table\(/);
+    assert.deepEqual(await faults(page, "the code of a dialog"), []);
+    await shoot(page, "53-same-as");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+
+    // The line that was shown makes the table.
+    const { shell, run } = await openShell(page);
+    assert.match(await run(create), /Table mytable is created\./);
+    await page
+      .getByRole("navigation", { name: "Tables" })
+      .getByRole("button", { name: /mytable/ })
+      .click();
+    await page.getByRole("button", { name: "Close the shell" }).click();
+    await page.getByRole("button", { name: "Modify table" }).click();
+    await dialog.getByLabel("Max versions").fill("3");
+    assert.equal(await shown("The same as", "Shell"), "alter -t mytable --version 3");
+    await dialog.getByRole("button", { name: "Save changes" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Put row" }).click();
+    await dialog.getByLabel("id").fill("it's");
+    await dialog.getByLabel("Column", { exact: true }).fill("name");
+    await dialog.getByLabel("Value of name").fill("x");
+    const put = await shown("The same as", "Shell");
+    assert.equal(put, `use -t mytable\nput --pk '["it'\\''s"]' --attr '[{"c":"name","v":"x"}]' --condition not_exist`);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const again = await openShell(page);
+    for (const line of put.split("\n")) await again.run(line);
+    await page.getByRole("button", { name: "Close the shell" }).click();
+    await shell.waitFor({ state: "detached" });
+    await page.locator(".browser table.grid button.open-row").first().click();
+    assert.match(await shown("Delete row is", "Shell"), /delete --pk '\["it'\\''s"\]' --condition exist --if /);
+    await dialog
+      .getByRole("button", { name: /^Delete the column name|Delete column name|Delete all versions of name/ })
+      .first()
+      .click();
+    assert.match(await shown("The last deletion is", "Shell"), /update --pk .* --delete_columns name --condition exist/);
+  },
+  { needs: ["locators"] },
+);
+
 test("W2: the main path of the shell works in every engine: the key, lines, an answer, a marked error", async (t) => {
   const server = await serveConsole(t);
   const context = await startBrowser(t);

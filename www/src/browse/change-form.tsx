@@ -1,15 +1,18 @@
 /** Changes one column of a row: puts a value as a new version, or adds to a counter. */
 
 import { useState } from "preact/hooks";
-import type { Row, UpdateRow, ValueType } from "tabstore";
+import type { Row, TableDescription, UpdateRow, ValueType } from "tabstore";
+import type { ShellRequest } from "tabstore/shell";
 
-import type { RowColumn } from "../lib/row-changes.ts";
+import { conditionOf, type RowColumn } from "../lib/row-changes.ts";
 import { parse, parseVersion, VALUE_TYPES } from "../lib/values.ts";
 import { Field, Select, TextField } from "../ui/field.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 import { ValueInput } from "./value-input.tsx";
 
 /** The props of the form. */
 interface ChangeFormProps {
+  readonly table: TableDescription;
   readonly row: Row;
   readonly busy: boolean;
   /** Called with the change, and with the column as it will be if it is put. */
@@ -19,7 +22,7 @@ interface ChangeFormProps {
 }
 
 /** The form. */
-export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
+export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormProps) {
   const [kind, setKind] = useState<"put" | "increment">("put");
   const [name, setName] = useState("");
   const [type, setType] = useState<ValueType>("STRING");
@@ -31,16 +34,26 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
     const known = row.type(column);
     if (known !== undefined) setType(known);
   };
+  /** The change that the form stands for. */
+  const change = (): Omit<UpdateRow, "primaryKey"> => {
+    if (name === "") throw new Error("Name the column.");
+    if (kind === "increment") return { increment: { [name]: parse("INTEGER", typed) as bigint } };
+    const at = parseVersion(version);
+    const value = parse(type, typed);
+    return { put: { [name]: at === undefined ? value : [{ value, version: at }] } };
+  };
+  const request = (): ShellRequest | undefined => {
+    try {
+      // The value that goes has to be the one that was read; of several versions it stays.
+      const condition = kind === "put" && table.maxVersions === 1 ? conditionOf(row, [name]) : undefined;
+      return { operation: "updateRow", request: { tableName: table.tableName, primaryKey: row.primaryKey, ...change(), condition } };
+    } catch {
+      return undefined;
+    }
+  };
   const submit = () => {
     try {
-      if (name === "") throw new Error("Name the column.");
-      if (kind === "increment") {
-        onUpdate({ increment: { [name]: parse("INTEGER", typed) as bigint } });
-        return;
-      }
-      const at = parseVersion(version);
-      const value = parse(type, typed);
-      onUpdate({ put: { [name]: at === undefined ? value : [{ value, version: at }] } }, { name, type, text: typed, cells: [] });
+      onUpdate(change(), kind === "put" ? { name, type, text: typed, cells: [] } : undefined);
     } catch (error) {
       onWrong(error);
     }
@@ -101,6 +114,7 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
           Update
         </button>
       </fieldset>
+      <SameAs request={request()} table={table} />
     </form>
   );
 }

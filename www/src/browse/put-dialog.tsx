@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Condition, KeyValue, PrimaryKey, Row, TableDescription, Value } from "tabstore";
+import type { ShellRequest } from "tabstore/shell";
 
 import { keyText } from "../lib/keys.ts";
 import { parseKey, text } from "../lib/values.ts";
@@ -11,6 +12,8 @@ import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Field, Select, TextField } from "../ui/field.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
+import { conditionOf } from "../lib/row-changes.ts";
 import { attributesOf, DraftsEditor, draftsOf, wantedColumns } from "./drafts.tsx";
 import { RowConflict } from "./row-conflict.tsx";
 import { unlessChanged } from "./unless-changed.ts";
@@ -74,6 +77,15 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       if (expectation !== "AS_READ") await put({ rowExistence: expectation });
       else if (read !== undefined) setConflict(await unlessChanged(table, read, put));
     });
+  /** The request that the form stands for; nothing while it is wrong. */
+  const request = (): ShellRequest | undefined => {
+    try {
+      const condition = expectation !== "AS_READ" ? { rowExistence: expectation } : read === undefined ? undefined : conditionOf(read);
+      return { operation: "putRow", request: { tableName: table.tableName, primaryKey: keyFrom(table, key), attributes: attributesOf(drafts), condition } };
+    } catch {
+      return undefined;
+    }
+  };
   const title = read === undefined ? `Put a row into ${table.tableName}` : `Replace ${keyText(read.primaryKey)}`;
   if (conflict !== undefined && read !== undefined) {
     const { now } = conflict;
@@ -139,6 +151,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
           {told}
         </p>
         <ErrorNote error={action.error} />
+        <SameAs request={request()} table={table} />
       </div>
     </Dialog>
   );

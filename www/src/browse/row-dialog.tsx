@@ -5,7 +5,7 @@ import type { Condition, PrimaryKey, Row, TableDescription, UpdateRow } from "ta
 
 import { CallSummary } from "../calls/call-summary.tsx";
 import { keyText } from "../lib/keys.ts";
-import { columnsOf, type RowColumn } from "../lib/row-changes.ts";
+import { columnsOf, conditionOf, type RowColumn } from "../lib/row-changes.ts";
 import { calls, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
@@ -13,6 +13,7 @@ import { AskFirst } from "../ui/ask-first.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { PutDialog } from "./put-dialog.tsx";
 import { RowConflict } from "./row-conflict.tsx";
@@ -51,6 +52,8 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   const [row, setRow] = useState<Row | null>();
   const [replacing, setReplacing] = useState<boolean>();
   const [conflict, setConflict] = useState<Taking & { readonly now: Row | null }>();
+  /** What the last click has changed. */
+  const [clicked, setClicked] = useState<Omit<UpdateRow, "primaryKey">>();
   const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
@@ -162,14 +165,34 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
           ))}
         </ul>
         {row === null && <p class="empty">There is no such row any more: it was deleted, or all of it has expired.</p>}
-        {row && <Versions row={row} editable={table.allowUpdate} onUpdate={update} />}
+        {row && (
+          <Versions
+            row={row}
+            editable={table.allowUpdate}
+            onUpdate={(change) => {
+              // A column goes only as it was read; see `take`.
+              setClicked(change.deleteColumns === undefined ? change : { ...change, condition: conditionOf(row, change.deleteColumns) });
+              update(change);
+            }}
+          />
+        )}
+        {clicked !== undefined && (
+          <SameAs lead="The last deletion is the same as" request={{ operation: "updateRow", request: { tableName, primaryKey, ...clicked } }} table={table} />
+        )}
         <ErrorNote error={action.error} />
         {row &&
           (table.allowUpdate ? (
-            <ChangeForm row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} />
+            <ChangeForm table={table} row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} />
           ) : (
             <p class="hint">Updates are not allowed on this table; the whole row can be replaced or deleted.</p>
           ))}
+        {row && (
+          <SameAs
+            lead="Delete row is the same as"
+            request={{ operation: "deleteRow", request: { tableName, primaryKey, condition: conditionOf(row) } }}
+            table={table}
+          />
+        )}
       </div>
     </Dialog>
   );

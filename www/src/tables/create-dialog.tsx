@@ -16,6 +16,7 @@ import { Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
 
@@ -87,18 +88,17 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const action = useAction();
   const wrong =
     Object.keys(optionErrors(options)).length > 0 || throughputError(throughput.read) !== undefined || throughputError(throughput.write) !== undefined;
+  const request = () => ({
+    tableName: name,
+    primaryKey: key,
+    ...toOptions(options),
+    reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
+  });
   const submit = () =>
     action.run(async () => {
       const why = trouble(name, key);
       if (why !== undefined) throw new Error(why);
-      await logged("CreateTable", name, () =>
-        database().createTable({
-          tableName: name,
-          primaryKey: key,
-          ...toOptions(options),
-          reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
-        }),
-      );
+      await logged("CreateTable", name, () => database().createTable(request()));
       await refreshTables();
       focusMain();
       onClose();
@@ -129,6 +129,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
         <OptionsFields value={options} onChange={setOptions} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="A budget of capacity units. Using more is never refused, only counted apart." />
         <ErrorNote error={action.error} />
+        <SameAs request={wrong || trouble(name, key) !== undefined ? undefined : { operation: "createTable", request: request() }} />
       </div>
     </Dialog>
   );

@@ -7,12 +7,15 @@ import { Answers, Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 
 /** The props of the dialog. */
 interface DeleteDialogProps {
   readonly tableName: string;
   /** What is in it. */
   readonly contents?: string | undefined;
+  /** Whether it is one of the service's own tables, which the shell and the SDKs delete too. */
+  readonly isOwn?: boolean | undefined;
   /** Deletes it. */
   readonly onDelete: () => Promise<void>;
   /** Called after it was deleted, when the dialog has closed. */
@@ -21,7 +24,7 @@ interface DeleteDialogProps {
 }
 
 /** The dialog. */
-export function DeleteDialog({ tableName, contents = "rows", onDelete, onDeleted, onClose }: DeleteDialogProps) {
+export function DeleteDialog({ tableName, contents = "rows", isOwn = false, onDelete, onDeleted, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState("");
   const action = useAction();
   const submit = () =>
@@ -59,6 +62,7 @@ export function DeleteDialog({ tableName, contents = "rows", onDelete, onDeleted
           focused
         />
         <ErrorNote error={action.error} />
+        {isOwn && <SameAs request={{ operation: "deleteTable", request: { tableName } }} />}
       </div>
     </Dialog>
   );

@@ -10,6 +10,7 @@ import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
 
@@ -51,6 +52,7 @@ export function ModifyDialog({ table: shown, onClose }: { readonly table: TableD
         <OptionsFields value={options} onChange={setOptions} before={before} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="Can be changed once in 2 minutes." />
         <ErrorNote error={action.error} />
+        <SameAs request={nothing ? undefined : { operation: "updateTable", request: { tableName: table.tableName, ...changes } }} table={table} />
       </div>
     </Dialog>
   );

@@ -139,7 +139,7 @@ export function TableView() {
       <Browser key={table.tableName} table={table} />
       {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
       {dialog === "export" && <ExportDialog table={table} onClose={close} />}
-      {dialog === "delete" && <DeleteDialog tableName={table.tableName} onDelete={remove} onDeleted={() => showTable(undefined)} onClose={close} />}
+      {dialog === "delete" && <DeleteDialog tableName={table.tableName} isOwn onDelete={remove} onDeleted={() => showTable(undefined)} onClose={close} />}
     </>
   );
 }

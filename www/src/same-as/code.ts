@@ -1,0 +1,48 @@
+/** One request in four languages: what a dialog does, to take along. */
+
+import type { TableDescription } from "tabstore";
+import { linesOf, type ShellRequest } from "tabstore/shell";
+
+import { javascript } from "./javascript.ts";
+import { npmSdk } from "./npm-sdk.ts";
+import { python } from "./python.ts";
+
+/** The languages, in the order of their tabs. */
+export const LANGUAGES = ["Shell", "JavaScript", "npm SDK", "Python"] as const;
+
+/** One of them. */
+export type Language = (typeof LANGUAGES)[number];
+
+/** A table, as far as the code needs it. */
+export type KnownTable = Pick<TableDescription, "primaryKey"> & Partial<TableDescription>;
+
+function shellText(request: ShellRequest, table: KnownTable | undefined): string {
+  const { lines, leftOut } = linesOf(request, table);
+  return [...leftOut.map((name) => `# The shell has no option for ${name}.`), ...lines, ""].join("\n");
+}
+
+/** The request with its keys in the order of the table's: the SDKs take them by place. */
+function ordered(request: ShellRequest, table: KnownTable | undefined): ShellRequest {
+  if (table === undefined || request.operation === "createTable") return request;
+  const given: Record<string, unknown> = { ...request.request };
+  for (const part of ["primaryKey", "start", "end"]) {
+    const key = given[part] as Record<string, unknown> | undefined;
+    if (key !== undefined) given[part] = Object.fromEntries(table.primaryKey.map(({ name }) => [name, key[name]]));
+  }
+  return { ...request, request: given } as unknown as ShellRequest;
+}
+
+/** The code of a request. */
+export function codeOf(language: Language, asked: ShellRequest, instance: string, table: KnownTable | undefined): string {
+  const request = ordered(asked, table);
+  switch (language) {
+    case "Shell":
+      return shellText(request, table);
+    case "JavaScript":
+      return javascript(request, instance);
+    case "npm SDK":
+      return npmSdk(request, instance);
+    case "Python":
+      return python(request, instance, table);
+  }
+}
