@@ -8,7 +8,7 @@ import * as tabstore from "tabstore";
 import { AUTO_INCREMENT, type Database, double, INF_MAX, INF_MIN, open } from "tabstore";
 import { requestOf, shell, type ShellRequest } from "tabstore/shell";
 
-import { codeOf, type KnownTable } from "../src/same-as/code.ts";
+import { codeOf, type KnownTable, type Shown } from "../src/same-as/code.ts";
 
 const opened: Database[] = [];
 after(() => Promise.all(opened.map((db) => db.close())));
@@ -134,13 +134,13 @@ type Program = (scope: Record<string, unknown>) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => Program;
 
 /** Runs a program of the package on a database; gives what it has printed. */
-async function runJavaScript(code: string, db: Database): Promise<unknown[]> {
+async function runJavaScript(code: string, db: Database, more: { readonly file?: File } = {}): Promise<unknown[]> {
   const [head = "", ...body] = code.split("\n");
   const names = /^import \{ (.*) \} from "tabstore";$/.exec(head)?.[1]?.split(", ") ?? [];
   const printed: unknown[] = [];
   const scope = { ...Object.fromEntries(names.map((name) => [name, (tabstore as Record<string, unknown>)[name]])), open: async () => db };
-  const declared = `const { ${names.join(", ")}, console } = scope;`;
-  await new AsyncFunction("scope", `${declared}\n${body.join("\n")}`)({ ...scope, console: { log: (one: unknown) => printed.push(one) } });
+  const declared = `const { ${names.join(", ")}, console, file } = scope;`;
+  await new AsyncFunction("scope", `${declared}\n${body.join("\n")}`)({ ...scope, ...more, console: { log: (one: unknown) => printed.push(one) } });
   return printed;
 }
 
@@ -186,6 +186,39 @@ for (const [name, request] of Object.entries(REQUESTS)) {
     assert.equal(printed.length, ["get", "scan"].includes(name) ? 1 : 0);
   });
 }
+
+test("W2: the lines and the JavaScript shown for an import store the same rows", async () => {
+  const csv = "city,day,warm\nOslo,1,3.5\nRoma,2,20.0\n";
+  const shown: Shown = {
+    operation: "importRows",
+    request: {
+      tableName: "weather",
+      source: "the weather.csv",
+      options: {
+        columns: { city: { name: "city", type: "STRING" }, day: { name: "day", type: "INTEGER" }, warm: { name: "warm", type: "DOUBLE" } },
+        rename: "legal",
+        onError: "stop",
+        onDuplicate: "replace",
+        format: "csv",
+      },
+      create: { tableName: "weather", primaryKey: [{ name: "city", type: "STRING" }] },
+    },
+  };
+  const [here, there] = [await fresh(), await fresh()];
+  const made = shell(here, { double, inspectImport: tabstore.inspectImport, read: async () => new Blob([csv]) });
+  const text = codeOf("Shell", shown, "demo", undefined);
+  assert.equal(text, `create -t weather --pk '[{"c":"city","t":"string"}]'\nuse -t weather\nimport -i 'the weather.csv'\n`);
+  for (const line of text.trimEnd().split("\n")) await made.run(line);
+  await runJavaScript(codeOf("JavaScript", shown, "demo", undefined), there, { file: new File([csv], "weather.csv") });
+  const stored = await contents(here);
+  assert.deepEqual(stored, await contents(there));
+  assert.equal((stored as unknown[]).length, 3);
+  const { request } = shown;
+  const options = { ...request.options, onDuplicate: "stop", rowNumber: "row", columns: { day: false } } as const;
+  const notes = codeOf("Shell", { operation: "importRows", request: { ...request, options, create: undefined } }, "demo", undefined);
+  assert.match(notes, /^# [^\n]* row numbers \(row\)\.\n# [^\n]* would stop\.\n# [^\n]* left out \(day\)\.\nuse -t weather\n/);
+  assert.match(codeOf("Python", shown, "demo", undefined), /create_table[^]*# The SDK imports no files/);
+});
 
 // ------------------------------------------------------------------------------------------------ the SDKs
 

@@ -28,6 +28,7 @@ export { Shell } from "./shell.js";
 export { answerText, cellText, errorText, factsText, visible } from "./text.js";
 export type { TextOptions } from "./text.js";
 export type { MakeDouble } from "./values.js";
+export { quote } from "./words.js";
 
 /**
  * Makes a shell on an open database. Open it with `integers: "bigint"` where old versions of a column may have other types: then the

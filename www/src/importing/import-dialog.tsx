@@ -8,9 +8,10 @@ import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { focusMain, forgetMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
+import { SameAs } from "../ui/same-as.tsx";
 import type { DataSet } from "./data-sets.ts";
 import { job, type JobSource, startImport } from "./job.ts";
-import { type ImportPlan, legalName, planErrors, startPlan, suggestKey } from "./plan.ts";
+import { type ImportPlan, legalName, planErrors, planKey, startPlan, suggestKey, toImportOptions } from "./plan.ts";
 import { PlanForm } from "./plan-form.tsx";
 import { SourceChoice } from "./source-choice.tsx";
 
@@ -73,6 +74,12 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const existing = findTable(plan.tableName);
   const errors = planErrors(plan, existing);
   const running = job.value?.state === "running";
+  const request = () => ({
+    tableName: plan.tableName,
+    source: source.name,
+    options: { ...toImportOptions(plan, existing !== undefined), format: preview.format },
+    create: existing === undefined ? { tableName: plan.tableName, primaryKey: planKey(plan) } : undefined,
+  });
   const submit = () =>
     action.run(async () => {
       if (errors.length > 0 || running) return;
@@ -109,6 +116,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <PlanForm preview={preview} plan={plan} existing={existing !== undefined} errors={errors} onChange={(changed) => setDraft({ ...draft, plan: changed })} />
       <ErrorNote error={action.error} />
+      <SameAs request={errors.length > 0 ? undefined : { operation: "importRows", request: request() }} />
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@
 import type { TableDescription } from "tabstore";
 import { linesOf, type ShellRequest } from "tabstore/shell";
 
+import { type ImportShown, importJavascript, importLines } from "./import.ts";
 import { javascript } from "./javascript.ts";
 import { npmSdk } from "./npm-sdk.ts";
 import { python } from "./python.ts";
@@ -12,6 +13,9 @@ export const LANGUAGES = ["Shell", "JavaScript", "npm SDK", "Python"] as const;
 
 /** One of them. */
 export type Language = (typeof LANGUAGES)[number];
+
+/** What a dialog does. */
+export type Shown = ShellRequest | ImportShown;
 
 /** A table, as far as the code needs it. */
 export type KnownTable = Pick<TableDescription, "primaryKey"> & Partial<TableDescription>;
@@ -32,8 +36,18 @@ function ordered(request: ShellRequest, table: KnownTable | undefined): ShellReq
   return { ...request, request: given } as unknown as ShellRequest;
 }
 
-/** The code of a request. */
-export function codeOf(language: Language, asked: ShellRequest, instance: string, table: KnownTable | undefined): string {
+/** What the SDKs have of an import: the table that it makes. */
+function importInSdk(language: "npm SDK" | "Python", { request: { create } }: ImportShown, instance: string): string {
+  const said = `${language === "Python" ? "#" : "//"} The SDK imports no files: write the rows by BatchWriteRow, 200 at a time.\n`;
+  return create === undefined ? said : `${codeOf(language, { operation: "createTable", request: create }, instance, undefined)}${said}`;
+}
+
+/** The code of what a dialog does. */
+export function codeOf(language: Language, asked: Shown, instance: string, table: KnownTable | undefined): string {
+  if (asked.operation === "importRows") {
+    if (language === "Shell") return importLines(asked);
+    return language === "JavaScript" ? importJavascript(asked, instance) : importInSdk(language, asked, instance);
+  }
   const request = ordered(asked, table);
   switch (language) {
     case "Shell":

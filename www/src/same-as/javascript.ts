@@ -36,7 +36,8 @@ function special(value: object, needs: Needs): string {
   }
 }
 
-function literal(value: unknown, needs: Needs): Part {
+/** A value of a request; `needs` gets the names that it uses. */
+export function literal(value: unknown, needs: Needs): Part {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? String(value) : `${value}n`;
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : String(value);

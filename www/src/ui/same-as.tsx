@@ -2,15 +2,14 @@
 
 import type { FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ShellRequest } from "tabstore/shell";
 
-import type { KnownTable } from "../same-as/code.ts";
+import type { KnownTable, Shown } from "../same-as/code.ts";
 import { ErrorNote } from "./notice.tsx";
 
 /** The props. */
 export interface SameAsProps {
   /** What is done; nothing while the form is not filled in. */
-  readonly request: ShellRequest | undefined;
+  readonly request: Shown | undefined;
   /** The table that it is about, unless it is new. */
   readonly table?: KnownTable | undefined;
   readonly lead?: string | undefined;

@@ -13,11 +13,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// Statements without a test there: no browser of a test has room for 10 GB, the console is a page, timelines are a part of
-/// the package, and the uses of streams are examples on it.
+/// Statements without a test there: no browser of a test has room for 10 GB, the console is a page, timelines and the
+/// command line are a part of the package, and the uses of streams are examples on it.
 const WITHOUT: &[(&str, Place)] = &[
     ("P3", Place::Chromium),
     ("W1", Place::Native),
+    ("W2", Place::Native),
     ("ST4", Place::Native),
     ("L1", Place::Native),
     ("L2", Place::Native),

@@ -142,6 +142,7 @@ const AZURE: &[Statement] = &[
 
 const WAYS_IN: &[Statement] = &[
     statement("W1", "A console page; its dialog changes a table's options by the documents' rules."),
+    statement("W2", "A command line with the official tool's commands and options, in the console and in a terminal."),
     statement("W3", "Operations, options and errors of the JavaScript API have the names of the product documents."),
 ];
 
