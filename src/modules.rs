@@ -37,6 +37,8 @@ pub enum Module {
     Files,
     /// Storage in memory, salvage, damaged indexes, full origins, and administration that most pages never ask for.
     Occasional,
+    /// A look inside the store: its segments, its background work, the path of a read. Called by operations of the module before.
+    Inspection,
 }
 
 impl Module {
@@ -56,6 +58,7 @@ impl Module {
             Self::Loads => "loads",
             Self::Files => "files",
             Self::Occasional => "occasional",
+            Self::Inspection => "inspection",
         }
     }
 }

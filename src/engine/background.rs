@@ -8,6 +8,7 @@ use super::merge::Sources;
 use super::rewrite::Input;
 use super::row::Keep;
 use super::version::Edit;
+use super::work::{DoneWork, WorkLine};
 use super::{Engine, pending};
 use crate::error::{Code, Error, Result};
 use std::rc::Rc;
@@ -36,11 +37,10 @@ impl Engine {
         let house = &self.house;
         let (flush_due, compaction_due) = {
             let view = self.view.borrow();
-            let failed = house.flushes.has_failed() && !self.waits_for_flush();
             let early = view.frozen.front().is_none_or(|memtable| self.is_too_early_for(memtable));
             (
-                !early && !failed && !self.waits_for_compaction(),
-                house.compactions.must_search.get() && self.options.auto_compact,
+                !early && !self.holds_flushes() && !self.waits_for_compaction(),
+                house.compactions.must_search.get() && self.options.auto_compact && !house.is_paused.get(),
             )
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
@@ -103,50 +103,71 @@ impl Engine {
         }
     }
 
-    /// Flushes every frozen memtable, oldest first.
-    async fn flush_frozen(&self) -> Result<()> {
-        loop {
-            let (memtable, log_start, next_seqno) = {
-                let view = self.view.borrow();
-                let Some(memtable) = view.frozen.front().map(Rc::clone) else { return Ok(()) };
-                let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
-                (memtable, behind, self.line.last_seqno() + 1)
-            };
-            if self.is_too_early_for(&memtable) {
-                // It goes on when the recorder is set.
-                self.house.tell_work_ended();
-                return Ok(());
-            }
-            if self.waits_for_compaction() {
-                return Ok(());
-            }
-            self.make_records_in(&memtable).await?;
-            let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
-            let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
-            let edit = Edit {
-                add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(),
-                log_start: Some(log_start),
-                next_seqno,
-                ..Edit::default()
-            };
-            self.commit_staged(edit).await?;
-            self.house.compactions.quarantine.tell_news();
-            self.view.borrow_mut().frozen.pop_front();
-            self.house.flushes.record(None);
-            self.counters.flushes.add(1);
-            self.counters.flushed_bytes.add(bytes);
-            // Writes may have filled the next memtable meanwhile.
-            self.freeze_if_full();
-            self.house.tell_work_ended();
-            // Writes may be waiting for this flush.
-            self.kick();
-            if memtable.bytes() >= self.options.memtable_bytes {
-                self.begin_reserve();
-            }
-        }
+    /// Whether frozen memtables stay: the last flush has failed, or there is a pause. Writes that wait for a flush get one.
+    fn holds_flushes(&self) -> bool {
+        let flushes = &self.house.flushes;
+        (flushes.has_failed() || self.house.is_paused.get() && !flushes.is_wanted.get()) && !self.waits_for_flush()
     }
 
-    fn flush_failed(&self, error: &Error) {
+    /// Flushes every frozen memtable, oldest first.
+    async fn flush_frozen(&self) -> Result<()> {
+        while self.flush_oldest().await? && !self.holds_flushes() {}
+        Ok(())
+    }
+
+    /// Flushes the oldest frozen memtable. Returns whether it did.
+    pub(super) async fn flush_oldest(&self) -> Result<bool> {
+        let (memtable, log_start, next_seqno) = {
+            let view = self.view.borrow();
+            let Some(memtable) = view.frozen.front().map(Rc::clone) else {
+                self.house.flushes.is_wanted.set(false);
+                return Ok(false);
+            };
+            let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
+            (memtable, behind, self.line.last_seqno() + 1)
+        };
+        if self.is_too_early_for(&memtable) {
+            // It goes on when the recorder is set.
+            self.house.tell_work_ended();
+            return Ok(false);
+        }
+        if self.waits_for_compaction() {
+            return Ok(false);
+        }
+        self.make_records_in(&memtable).await?;
+        let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
+        let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
+        let edit = Edit {
+            add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(),
+            log_start: Some(log_start),
+            next_seqno,
+            ..Edit::default()
+        };
+        let observer = self.observer();
+        if let Some(observer) = &observer {
+            observer.done(self, DoneWork::Flush { memtable: &memtable, parts: &edit.add, written: bytes });
+        }
+        self.commit_staged(edit).await?;
+        if let Some(observer) = observer {
+            observer.stored(self, WorkLine::Flush);
+        }
+        self.house.compactions.quarantine.tell_news();
+        self.view.borrow_mut().frozen.pop_front();
+        self.house.flushes.record(None);
+        self.counters.flushes.add(1);
+        self.counters.flushed_bytes.add(bytes);
+        // Writes may have filled the next memtable meanwhile.
+        self.freeze_if_full();
+        self.house.tell_work_ended();
+        // Writes may be waiting for this flush.
+        self.kick();
+        if memtable.bytes() >= self.options.memtable_bytes {
+            self.begin_reserve();
+        }
+        Ok(true)
+    }
+
+    pub(super) fn flush_failed(&self, error: &Error) {
         if error.code() != Code::Closed {
             log::warn!("a memtable could not be flushed: {error}");
         }
@@ -208,6 +229,7 @@ impl Engine {
     async fn flush_waiting(&self) -> Result<()> {
         self.house.flushes.record(None);
         let last = self.view.borrow().frozen.back().map(Rc::clone);
+        self.house.flushes.is_wanted.set(last.is_some());
         self.start_background();
         loop {
             // The wait may have ended the engine.

@@ -25,7 +25,7 @@ const STORED_BYTE_NS: u64 = 3;
 const BYTE_NS: u64 = 1;
 
 /// Flush at this replay time as soon as no writes wait. In IndexedDB: 1050 single puts, or 20,000 of many in flight.
-const LONG_NS: u64 = 10_000_000;
+pub(super) const LONG_NS: u64 = 10_000_000;
 
 /// Flush at this replay time even while writes wait. The flush delays them, so a shorter burst goes first.
 const URGENT_NS: u64 = 16_000_000;
@@ -160,7 +160,9 @@ async fn watch(engine: Weak<Engine>, env: Rc<dyn Env>) {
             if seen == next {
                 engine.house.flushes.is_watching.set(false);
                 engine.house.flushes.log_at_last_pause.set(next);
-                if let Err(error) = engine.flush().await {
+                if !engine.house.is_paused.get()
+                    && let Err(error) = engine.flush().await
+                {
                     log::warn!("the log could not be made shorter: {error}");
                 }
                 return;

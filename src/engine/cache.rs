@@ -258,6 +258,11 @@ impl BlockCache {
         columns
     }
 
+    /// Whether it has a record. This counts as no use of it.
+    pub(super) fn holds(&self, id: BlockId) -> bool {
+        self.cache.borrow().peek(&id).is_some()
+    }
+
     /// Adds a record that was just written, so its first read finds it here.
     pub(super) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);

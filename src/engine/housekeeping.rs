@@ -20,6 +20,8 @@ pub(super) struct Housekeeping {
     pub(super) compactions: Compactions,
     /// Turns for staging blocks and for deleting segments.
     pub(super) staging: Turns,
+    /// Background work runs only on demand.
+    pub(super) is_paused: Cell<bool>,
     /// Background work has been started since the opening.
     pub(super) has_started: Cell<bool>,
     /// Set, and replaced, whenever a flush or a compaction ends.
@@ -30,6 +32,8 @@ pub(super) struct Housekeeping {
 #[derive(Default)]
 pub(super) struct Flushes {
     pub(super) is_running: Cell<bool>,
+    /// Somebody has asked for a flush of all that waits, even in a pause.
+    pub(super) is_wanted: Cell<bool>,
     /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
     error: RefCell<Option<Error>>,
     /// A task waits for a pause in writing, to flush then.

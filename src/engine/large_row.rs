@@ -8,12 +8,13 @@ use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::part::Part;
 use super::row::{Course, Keep, Word, merge_words, retain_cells};
 use super::segment_writer::SegmentWriter;
+use super::work::WorkObserver;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
-use crate::model::{CellChange, CellPlace};
+use crate::model::{CellChange, CellOp, CellPlace};
 use crate::storage::BlockId;
 use std::ops::Range;
 use std::rc::Rc;
@@ -109,6 +110,9 @@ pub(super) struct EntryMerge<'r> {
     /// An entry of the row was written before.
     pub(super) older: bool,
     pub(super) opened: bool,
+    /// The puts of the piece that is being merged, if somebody counts them.
+    pub(super) puts: u64,
+    pub(super) observer: Option<Rc<dyn WorkObserver>>,
 }
 
 impl EntryMerge<'_> {
@@ -155,16 +159,27 @@ impl EntryMerge<'_> {
         }
         let mut cells = Vec::with_capacity(words.len());
         merge_words(&mut words, !self.head.hides_older, Some(&mut self.course), |cell| cells.push(cell));
+        let puts = self.observer.as_ref().map(|_| count_puts(words.iter().map(|(cell, _)| cell)));
+        self.puts = puts.unwrap_or(0);
         self.write(cells, end.is_none(), writer).map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
         Ok(end.is_none())
     }
 
     fn write(&mut self, mut cells: Vec<CellChange<'_>>, last: bool, writer: &mut SegmentWriter) -> Result<(), Damage> {
         let mut wanted = !cells.is_empty() || last;
+        let merged = self.observer.as_ref().map_or(0, |_| count_puts(&cells));
+        let mut gone = (0, 0);
         if let Keep::Retained(retention, now) = self.keep {
+            let is_expired =
+                |cell: &&CellChange<'_>| matches!(cell.op, CellOp::Put(version, _) if retention.expired(version, now));
+            let expired = self.observer.as_ref().map_or(0, |_| cells.iter().filter(is_expired).count() as u64);
             retain_cells(&mut cells, &retention, now, Some(&mut self.course));
+            gone = (expired, merged.saturating_sub(expired).saturating_sub(cells.len() as u64));
             self.head.marker = self.head.marker.filter(|&marker| !retention.expired(marker, now));
             wanted = !cells.is_empty() || (last && self.head.marker.is_some());
+        }
+        if let Some(observer) = &self.observer {
+            observer.merges_piece(self.puts, merged, gone.0, gone.1);
         }
         if wanted && !self.opened {
             self.opened = true;
@@ -176,4 +191,8 @@ impl EntryMerge<'_> {
         }
         Ok(())
     }
+}
+
+fn count_puts<'c>(cells: impl IntoIterator<Item = &'c CellChange<'c>>) -> u64 {
+    cells.into_iter().filter(|cell| matches!(cell.op, CellOp::Put(..))).count() as u64
 }

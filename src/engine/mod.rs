@@ -34,6 +34,7 @@ mod health;
 mod holds;
 mod housekeeping;
 mod images;
+mod inspect;
 mod keys;
 mod large_row;
 mod latch;
@@ -74,6 +75,7 @@ mod trees;
 mod version;
 mod view;
 mod watches;
+mod work;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, RecordPlace, TreeId};
@@ -83,6 +85,11 @@ pub use bulk_loader::BulkLoader;
 pub use change_records::Recorder;
 pub(crate) use change_records::{RECORD_COLUMN, record_cell, record_key};
 pub use decide::{Decide, Receipt, Writes};
+pub use inspect::{
+    BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
+    RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
+    WorkEvents, WorkPart,
+};
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
@@ -96,6 +103,7 @@ pub use profile::Mass;
 pub use read::{Depth, Needs, ScanOptions};
 pub use row::RowView;
 pub use watches::{ChangePlace, ChangedKeys};
+pub use work::{CompactionReason, SplitReason};
 
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
@@ -119,6 +127,7 @@ use std::rc::{Rc, Weak};
 use traffic::Traffic;
 use view::View;
 use watches::Watches;
+use work::WorkObserver;
 
 /// The engine.
 pub struct Engine {
@@ -144,6 +153,8 @@ pub struct Engine {
     clock: Clock,
     health: Health,
     counters: Counters,
+    /// Who hears of background work. None until somebody asks for it.
+    observer: RefCell<Option<Rc<dyn WorkObserver>>>,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
     arrivals: Arrivals,

@@ -30,6 +30,8 @@ pub struct Options {
     /// Whether compaction runs in the background. Without it only [`Engine::compact`](super::Engine::compact) applies
     /// retention.
     pub auto_compact: bool,
+    /// Whether background work may be paused: only where nobody's data depends on it, as in a sandbox in memory.
+    pub pausable: bool,
     /// Opens the readable part of a damaged store, read-only. [`Engine::missing`](super::Engine::missing) lists the rest.
     pub salvage: bool,
     /// Refuses an empty storage: the store has been opened before, so its data is lost.
@@ -104,6 +106,7 @@ impl Default for Options {
             durability: Durability::Relaxed,
             clock: ClockMode::Device,
             auto_compact: true,
+            pausable: false,
             salvage: false,
             expects_data: false,
             shape: Shape::DEFAULT,

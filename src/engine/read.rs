@@ -246,7 +246,7 @@ impl Engine {
 
     /// Waits for earlier operations on these rows. Returns a hold on the instant to read at, or nothing if it did not
     /// wait.
-    async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
+    pub(super) async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
         let turns = self.turns_of(keys).await?;
         let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {

@@ -253,6 +253,7 @@ impl Engine {
             house: Housekeeping::default(),
             loads: BulkLoads::default(),
             counters: Counters::default(),
+            observer: RefCell::default(),
             missing: RefCell::default(),
             arrivals: Arrivals::default(),
             watches: Watches::default(),

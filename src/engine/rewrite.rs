@@ -10,6 +10,7 @@ use super::part::Part;
 use super::row::{self, Course, DatedFragment, Keep, MergedRow};
 use super::segment_writer::{FinishedSegment, SegmentWriter, Staging};
 use super::version::Edit;
+use super::work::WorkLine;
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
@@ -132,6 +133,8 @@ impl Engine {
         let full = |writer: &SegmentWriter| self.is_full(writer);
         let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
         let _lent = self.cache.lend(WRITER_BYTES + held);
+        let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };
+        let observer = self.observer();
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
         for Input { sources, keep } in inputs {
@@ -146,6 +149,9 @@ impl Engine {
             loop {
                 let holds = &self.holds;
                 let mut add = |key: &[u8], fragments: Vec<DatedFragment<'_>>| {
+                    if let Some(observer) = &observer {
+                        observer.merges(self, line, &fragments, keep);
+                    }
                     let rows = kept(fragments, holds, keep);
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                     pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
@@ -209,8 +215,9 @@ impl Engine {
             let layers = layers.get_mut(from..from + seen).unwrap_or_default();
             from += alike.len();
             let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
-            let course = Course::default();
-            let mut entry = EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
+            let (course, observer) = (Course::default(), self.observer());
+            let mut entry =
+                EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false, puts: 0, observer };
             while !entry.piece(layers, writer)? {
                 self.stage_much(writer).await?;
                 self.check_alive()?;

@@ -16,6 +16,7 @@ use super::part::Part;
 use super::partition::PartitionId;
 use super::partition::{Partition, Share};
 use super::version::{Edit, Split};
+use super::work::{CompactionReason, DoneWork, SplitReason, WorkLine};
 use crate::collections::sort::sort_by;
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
@@ -218,6 +219,7 @@ impl Engine {
         }
         let metas = self.metas(&parts).await?;
         let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
+        let reason = if at.is_some() { SplitReason::Place } else { SplitReason::Size };
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
             let (view, mut found) = (self.view.borrow(), self.house.compactions.oversized_keys.borrow_mut());
             // Partitions that are gone need no entry.
@@ -232,8 +234,15 @@ impl Engine {
         let view = self.view.borrow();
         if let Some(partitions) = view.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
-            for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
+            let halves = partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default();
+            for partition in halves {
                 self.traffic.start_anew(tree, partition.id, self.clock.steady_ms());
+            }
+            if let (Some(observer), [left, right]) = (self.observer(), halves)
+                && *right.from == *at
+            {
+                observer.done(self, DoneWork::Split { tree, left: left.id, right: right.id, at: &at, reason });
+                observer.stored(self, WorkLine::Compaction);
             }
         }
         Ok(())
@@ -241,16 +250,22 @@ impl Engine {
 
     /// Merges two partitions. If segments are interleaved between them, the first one is compacted before.
     pub(super) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
-        let meet = {
+        let (meet, right) = {
             let view = self.view.borrow();
             let Some(partitions) = view.version.trees.get(&tree) else { return Ok(()) };
             let mut from = partitions.all().iter().skip_while(|partition| partition.id != left);
             let Some((left, next)) = from.next().zip(from.next()) else { return Ok(()) };
-            left.merged(next).is_some()
+            (left.merged(next).is_some(), next.id)
         };
         if !meet {
-            self.compact_partition(tree, left, self.clock.expiry_ms(&self.health)).await?;
+            let now = self.clock.expiry_ms(&self.health);
+            self.compact_partition(tree, left, now, CompactionReason::PartitionMerge).await?;
         }
-        self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await
+        self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;
+        if let Some(observer) = self.observer() {
+            observer.done(self, DoneWork::Merge { tree, left, right });
+            observer.stored(self, WorkLine::Compaction);
+        }
+        Ok(())
     }
 }

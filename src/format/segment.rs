@@ -216,6 +216,12 @@ impl SegmentMeta {
         }
     }
 
+    /// The bytes of its filter, each of which is compared with a byte of a key's hash. `None`: it has no filter.
+    #[must_use]
+    pub fn filter_bytes(&self) -> Option<usize> {
+        self.filter.map(|(_, fingerprints)| self.bytes(fingerprints).len())
+    }
+
     /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Ids that the engine and its formats share.
 
 /// A tree: the rows of a table partition, an index partition or a stream shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u32);
 
 impl TreeId {

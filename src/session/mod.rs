@@ -21,6 +21,7 @@
 mod activity;
 mod budget;
 pub mod codec;
+pub mod inspect;
 mod job;
 mod latencies;
 mod sessions;

@@ -107,6 +107,7 @@ impl Instance {
             let keys = self.slice(&base, &from).await?;
             if keys.is_empty() {
                 self.finish_build(&index.table).await?;
+                self.engine.tell_built(index.table.tree(), meta.built_rows.get());
                 self.build_goes_on(index, &base);
                 return Ok(());
             }

@@ -15,14 +15,12 @@ use super::table::{Fixed, Table, TableState};
 use super::time::{Draw, RowHash};
 use super::transact::check_bytes;
 use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, ScanOptions, TreeId, Writes};
-use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
 use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyType, RowChange, TableSchema, Value, ValueRef, limits,
 };
-use crate::modules::Module;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -288,15 +286,6 @@ impl Instance {
         let read = done.map(|()| Written { consumed, row: None }).map_err(|error| Charge::Read.failure(error));
         self.metered_on(Some(table), read).map(|_| ()).map_err(|failure| failure.error)
     }
-
-    /// Loads the code of a module, unless it is there.
-    ///
-    /// # Errors
-    /// `Unavailable` when its file cannot be had.
-    pub fn load(&self, module: Module) -> LocalFuture<Result<()>> {
-        self.engine.load(module)
-    }
-
     /// A document of the layer above, by its key: columns that it has encoded.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use super::{catalog, foreign, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
+use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use crate::model::meter::Prices;
 use crate::model::version::Retention;
@@ -143,6 +144,14 @@ impl Instance {
     /// The store's clock, in milliseconds since 1970 UTC.
     pub fn now_ms(&self) -> i64 {
         self.engine.now_ms()
+    }
+
+    /// Loads the code of a module, unless it is there.
+    ///
+    /// # Errors
+    /// `Unavailable` when its file cannot be had.
+    pub fn load(&self, module: Module) -> LocalFuture<Result<()>> {
+        self.engine.load(module)
     }
 
     /// Random bytes.

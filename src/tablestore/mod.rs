@@ -36,6 +36,7 @@ mod in_order;
 mod index;
 mod index_admin;
 mod ingest;
+mod inspect;
 mod instance;
 mod meter;
 mod metering;
@@ -71,6 +72,7 @@ pub use descriptions::{
 };
 pub use failure::{Failure, Outcome};
 pub use ingest::{Loader, PutRows, Refused, StoreRows};
+pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
 pub use instance::{Instance, InstanceOptions};
 pub use metering::{ComputeConsumed, ConsumedSeries};
 pub use missing_rows::MissingRows;

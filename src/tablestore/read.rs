@@ -269,7 +269,7 @@ impl Instance {
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }
 
-    fn wanted<'a>(&self, options: &'a ReadOptions<'a>, nothing_asked: &str) -> Result<Projection<'a>> {
+    pub(super) fn wanted<'a>(&self, options: &'a ReadOptions<'a>, nothing_asked: &str) -> Result<Projection<'a>> {
         let filter = options.filter.as_ref().map(|filter| filter.check(true)).transpose()?;
         Ok(Projection { selection: check::selection(options, self.limits(), nothing_asked)?, filter })
     }

@@ -32,6 +32,7 @@ mod hints;
 mod index_builds;
 mod index_tables;
 mod indexes;
+mod inspection;
 mod kinds;
 mod large_rows;
 mod late_records;

@@ -5,6 +5,7 @@ mod pieces;
 mod quarantine;
 
 use super::Engine;
+use super::options::Shape;
 use super::part::Part;
 use super::partition::Partition;
 use super::partition::PartitionId;
@@ -12,6 +13,7 @@ use super::rewrite::Input;
 use super::row::Keep;
 use super::split::Change;
 use super::version::Edit;
+use super::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
@@ -33,9 +35,19 @@ const GATHERED_SEGMENTS: u64 = 4;
 
 /// A chosen compaction, with its inputs.
 pub(super) struct Job {
-    tree: TreeId,
+    pub(super) tree: TreeId,
     /// Several partitions if they gather runs into the same level above their bottoms.
     chosen: Vec<PartitionJob>,
+}
+
+impl Job {
+    /// What it would do: why, with which parts, and into which level; `None` if they are dropped unread.
+    pub(super) fn describe(&self, shape: &Shape) -> (CompactionReason, MergedParts<'_>, Option<usize>) {
+        let reason = self.chosen.first().map_or(CompactionReason::Level0Full, |first| first.why(shape));
+        let parts = self.chosen.iter().flat_map(|one| merged_parts(&one.partition, &one.choice.parts()));
+        let to = self.chosen.first().and_then(|first| first.choice.level());
+        (reason, parts.collect(), to)
+    }
 }
 
 /// Work of compaction.
@@ -88,7 +100,7 @@ impl Engine {
     }
 
     /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
-    fn next_job(&self, quiet: bool) -> Option<Job> {
+    pub(super) fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.view.borrow();
         // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
@@ -151,6 +163,9 @@ impl Engine {
             // one would not fit it.
             self.ready().await?;
             self.house.compactions.must_search.set(false);
+            if self.house.is_paused.get() {
+                return Ok(());
+            }
             let change = self.next_change();
             if change.is_none() && !self.may_need_work() {
                 return Ok(());
@@ -195,7 +210,8 @@ impl Engine {
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
-            match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health)).await {
+            let reason = self.observer().and(chosen.first()).map(|first| first.why(&self.options.shape));
+            match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health), reason).await {
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::QuotaExceeded) => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
@@ -216,7 +232,7 @@ impl Engine {
     }
 
     /// Records the outcome of work on a partition: one that cannot be read is skipped for a while.
-    fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
+    pub(super) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
             Ok(()) => self.house.compactions.quarantine.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
@@ -235,11 +251,13 @@ impl Engine {
         self.health.tell(Some(tree), error.clone().with_message(text));
     }
 
-    async fn perform_one(&self, tree: TreeId, PartitionJob { partition, choice }: &PartitionJob) -> Result<()> {
+    async fn perform_one(&self, tree: TreeId, job: &PartitionJob) -> Result<()> {
+        let PartitionJob { partition, choice } = job;
+        let reason = self.observer().map(|_| job.why(&self.options.shape));
         match choice {
             Choice::Drop { parts } => {
                 let remove = parts.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect();
-                self.commit_edit(Edit { remove, ..Edit::default() }).await
+                self.commit_unread(tree, job, reason, Edit { remove, ..Edit::default() }).await
             }
             Choice::Move { from, segments, to } => {
                 let moved = partition.levels.levels.get(*from).into_iter().flatten();
@@ -249,23 +267,55 @@ impl Engine {
                     add: moved.map(|part| (tree, *to, Rc::clone(part))).collect(),
                     ..Edit::default()
                 };
-                self.commit_edit(edit).await
+                self.commit_unread(tree, job, reason, edit).await
             }
             Choice::Merge { inputs, to } => {
-                self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, self.clock.expiry_ms(&self.health)).await
+                let now = self.clock.expiry_ms(&self.health);
+                self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, now, reason).await
             }
         }
     }
 
+    /// Commits an edit of a job that reads no part.
+    async fn commit_unread(
+        &self,
+        tree: TreeId,
+        job: &PartitionJob,
+        reason: Option<CompactionReason>,
+        edit: Edit,
+    ) -> Result<()> {
+        if let Some((observer, reason)) = self.observer().zip(reason) {
+            let inputs = merged_parts(&job.partition, &job.choice.parts());
+            let (to, outputs) = (job.choice.level(), &edit.add[..]);
+            observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: 0 });
+        }
+        self.commit_edit(edit).await?;
+        self.tell_stored();
+        Ok(())
+    }
+
+    /// Tells the observer that the compaction that was done is stored.
+    fn tell_stored(&self) {
+        if let Some(observer) = self.observer() {
+            observer.stored(self, WorkLine::Compaction);
+        }
+    }
+
     /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
-    pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
+    pub(super) async fn compact_partition(
+        &self,
+        tree: TreeId,
+        id: PartitionId,
+        now: i64,
+        reason: CompactionReason,
+    ) -> Result<()> {
         let Some(partition) = self.partition(tree, id) else { return Ok(()) };
         let levels = &partition.levels;
         let all = levels.levels.iter().enumerate();
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
-        self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now).await
+        self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now, Some(reason)).await
     }
 
     fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {
@@ -273,7 +323,14 @@ impl Engine {
     }
 
     /// Merges parts of neighbouring partitions, in ascending order, into one level of each.
-    async fn merge_parts(&self, tree: TreeId, merges: &[Inputs<'_>], to: usize, now: i64) -> Result<()> {
+    async fn merge_parts(
+        &self,
+        tree: TreeId,
+        merges: &[Inputs<'_>],
+        to: usize,
+        now: i64,
+        reason: Option<CompactionReason>,
+    ) -> Result<()> {
         let (mut inputs, mut remove, mut read) = (Vec::with_capacity(merges.len()), Vec::new(), 0);
         for (partition, merged) in merges {
             let levels = &partition.levels;
@@ -290,8 +347,14 @@ impl Engine {
             remove.extend(merged.iter().map(|&(level, segment)| (tree, partition.id, level, segment)));
         }
         let (written, bytes) = self.rewrite(inputs).await?;
-        let add = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
+        let add: Vec<_> = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
+        if let Some((observer, reason)) = self.observer().zip(reason) {
+            let inputs = merges.iter().flat_map(|(partition, chosen)| merged_parts(partition, chosen)).collect();
+            let (to, outputs) = (Some(to), &add[..]);
+            observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: bytes });
+        }
         self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
+        self.tell_stored();
         self.counters.compactions.add(merges.len() as u64);
         self.counters.compacted_bytes_read.add(read);
         self.counters.compacted_bytes_written.add(bytes);
@@ -300,6 +363,11 @@ impl Engine {
 }
 
 impl PartitionJob {
+    /// Why it is done.
+    fn why(&self, shape: &Shape) -> CompactionReason {
+        pick::why(&self.partition.levels, shape, &self.choice)
+    }
+
     /// The parts to merge, if the choice is a merge.
     fn inputs(&self) -> Option<Inputs<'_>> {
         match &self.choice {

@@ -10,6 +10,7 @@
 use crate::engine::keys::partition_of;
 use crate::engine::options::Shape;
 use crate::engine::part::{Level, Part, TreeLevels};
+use crate::engine::work::CompactionReason;
 use crate::storage::SegmentId;
 use std::rc::Rc;
 
@@ -42,6 +43,25 @@ pub(crate) enum Choice {
     Move { from: usize, segments: Vec<SegmentId>, to: usize },
     /// These parts are merged into the level `to`, from newer to older.
     Merge { inputs: Vec<(usize, SegmentId)>, to: usize },
+}
+
+impl Choice {
+    /// The levels and segments of its inputs.
+    pub(crate) fn parts(&self) -> Vec<(usize, SegmentId)> {
+        match self {
+            Self::Drop { parts } => parts.clone(),
+            Self::Move { from, segments, .. } => segments.iter().map(|&segment| (*from, segment)).collect(),
+            Self::Merge { inputs, .. } => inputs.clone(),
+        }
+    }
+
+    /// The level of its outputs, if there are any.
+    pub(crate) fn level(&self) -> Option<usize> {
+        match self {
+            Self::Drop { .. } => None,
+            Self::Move { to, .. } | Self::Merge { to, .. } => Some(*to),
+        }
+    }
 }
 
 /// The data that compaction may remove at this instant.
@@ -79,6 +99,26 @@ pub(crate) fn may_find(levels: &TreeLevels, shape: &Shape, expired_before: i64) 
 #[inline(never)]
 pub(crate) fn pick(levels: &TreeLevels, shape: &Shape, waste: Waste) -> Option<Choice> {
     Picker { levels: &levels.levels, shape }.pick(waste)
+}
+
+/// Why a choice was made.
+pub(crate) fn why(levels: &TreeLevels, shape: &Shape, choice: &Choice) -> CompactionReason {
+    let picker = Picker { levels: &levels.levels, shape };
+    let inputs = match choice {
+        Choice::Drop { .. } => return CompactionReason::Expired,
+        Choice::Move { .. } => return picker.why_above(),
+        Choice::Merge { inputs, .. } => inputs,
+    };
+    let parts: Vec<_> = picker.parts(0..picker.levels.len()).collect();
+    let chosen = |(level, part): &&(usize, &Rc<Part>)| inputs.contains(&(*level, part.segment.id));
+    let State { is_due, presses, .. } = picker.state();
+    if is_due || presses {
+        picker.why_above()
+    } else if parts.iter().filter(chosen).any(|(_, part)| part.segment.is_left_over()) {
+        CompactionReason::LeftOver
+    } else {
+        CompactionReason::Waste
+    }
 }
 
 /// If a partition needs no work now, it needs none until versions after this one (ms) are expired.
@@ -167,6 +207,20 @@ impl<'a> Picker<'a> {
         wasted += bottom.map_or(0, |_| bytes(above.map(|(_, part)| part)));
         let much = is_tiny || wasted.saturating_mul(self.shape.level_ratio) >= stored;
         State { bottom, stored, is_due, presses: much && (is_due || wasted >= self.shape.level1_bytes.max(1)) }
+    }
+
+    /// Why work above the bottom is due.
+    fn why_above(&self) -> CompactionReason {
+        let level0 = self.level(0);
+        if level0.len() >= self.shape.level0_parts {
+            CompactionReason::Level0Full
+        } else if level0.iter().any(|part| part.segment.is_left_over()) {
+            CompactionReason::LeftOver
+        } else if self.state().is_due {
+            CompactionReason::SmallPartition
+        } else {
+            CompactionReason::TooMuchAbove
+        }
     }
 
     fn pick(&self, waste: Waste) -> Option<Choice> {

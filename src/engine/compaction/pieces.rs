@@ -11,6 +11,7 @@
 use super::pick::middle_of_bottom;
 use crate::engine::Engine;
 use crate::engine::partition::PartitionId;
+use crate::engine::work::CompactionReason;
 use crate::error::{Code, Result};
 use crate::model::TreeId;
 
@@ -35,7 +36,7 @@ impl Engine {
         loop {
             let (mut waiting, mut refused) = (Vec::new(), Ok(()));
             while let Some((tree, id)) = due.pop() {
-                match self.compact_partition(tree, id, self.clock.now_ms()).await {
+                match self.compact_partition(tree, id, self.clock.now_ms(), CompactionReason::Asked).await {
                     // Other partitions are not affected.
                     Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
                     Err(error) if error.code() == Code::QuotaExceeded => {

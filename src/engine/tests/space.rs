@@ -5,6 +5,7 @@ use crate::engine::merge::Sources;
 use crate::engine::partition::Partition;
 use crate::engine::rewrite::Input;
 use crate::engine::row::Keep;
+use crate::engine::work::CompactionReason;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
 
@@ -502,7 +503,7 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            engine.compact_partition(TREE, ahead, engine.now_ms()).await.expect("compacted");
+            engine.compact_partition(TREE, ahead, engine.now_ms(), CompactionReason::Asked).await.expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {
                 seen += 1;

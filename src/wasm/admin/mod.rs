@@ -5,6 +5,7 @@
 
 mod answers;
 mod arguments;
+mod inspect;
 mod keys;
 mod meter;
 mod metrics;
@@ -21,7 +22,8 @@ pub(super) use options::{CreateInstance, OpenOptions};
 pub(super) use streams::is_one as is_on_streams;
 
 use crate::engine::Origin;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::modules::Module;
 use crate::tablestore::{Changed, Instance};
 use keys::{access_key, rights};
 use std::future::Future;
@@ -59,6 +61,12 @@ pub(super) fn run_occasional<'a>(instance: &'a Instance, op: &'a str, arguments:
 #[inline(never)]
 pub(super) fn run_streams<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
     Box::pin(streams::run(instance, op, arguments))
+}
+
+/// Runs an operation that looks inside the store. A gate of [`Module::Inspection`].
+#[inline(never)]
+fn run_inspection<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
+    Box::pin(inspect::run(instance, op, arguments))
 }
 
 /// Runs an operation on the answers of clients in other tabs. A gate of
@@ -142,7 +150,11 @@ async fn occasional(instance: &Instance, op: &str, arguments: &Arguments) -> Res
         "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
         "listForeignTable" => return Ok(Answer::texts(&instance.foreign_tables()).to_js()),
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
-        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+        // It knows all others.
+        _ => {
+            instance.load(Module::Inspection).await?;
+            return run_inspection(instance, op, arguments).await;
+        }
     }
     Ok(JsValue::UNDEFINED)
 }

@@ -138,6 +138,7 @@ impl OpenOptions {
             reserve_bytes: bytes(reserve, defaults.reserve_bytes),
             shape: self.partitions.map_or(defaults.shape, |partitions| partitions.shape(defaults.shape)),
             salvage: self.salvage.unwrap_or(defaults.salvage),
+            pausable: self.is_in_memory(),
             clock: if self.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         }

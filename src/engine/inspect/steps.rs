@@ -1,0 +1,152 @@
+//! Background work by hand: pause it, do one piece, go on. For lessons, in stores that nobody depends on.
+
+use super::events::{WorkEvent, WorkPart, inputs_of};
+use crate::engine::Engine;
+use crate::engine::compaction::{Work as Job, work_of_compaction};
+use crate::engine::partition::PartitionId;
+use crate::engine::split::Change;
+use crate::engine::work::CompactionReason;
+use crate::error::{Error, Result};
+use crate::model::TreeId;
+use std::rc::Rc;
+
+/// The piece of work that comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DueWork {
+    /// The oldest frozen memtable, of so many bytes, becomes segments.
+    Flush {
+        /// Its memory.
+        bytes: u64,
+    },
+    /// Parts are merged.
+    Compaction {
+        /// Their tree.
+        tree: TreeId,
+        /// Why.
+        reason: CompactionReason,
+        /// The parts.
+        inputs: Vec<WorkPart>,
+        /// The level of the outputs; `None` if the parts are dropped unread.
+        to: Option<u64>,
+    },
+    /// A partition is cut.
+    Split {
+        /// Its tree.
+        tree: TreeId,
+        /// The partition.
+        partition: PartitionId,
+    },
+    /// A partition and the next one become one.
+    Merge {
+        /// Their tree.
+        tree: TreeId,
+        /// The first of them.
+        partition: PartitionId,
+    },
+}
+
+impl Engine {
+    fn check_pausable(&self) -> Result<()> {
+        if self.options.pausable {
+            return self.check_alive();
+        }
+        let text = "Background work can be paused in an instance in memory only.";
+        Err(Error::parameter(text).with_hint("Open a sandbox: open(name, { storage: \"memory\" })."))
+    }
+
+    /// Holds background work, and waits for what is under way. A flush or a compaction that somebody asks for is done. So is a flush
+    /// that writes wait for, because three memtables are full.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` without the option `pausable`; errors of an engine that has ended.
+    pub async fn pause_work(&self) -> Result<()> {
+        self.check_pausable()?;
+        self.house.is_paused.set(true);
+        self.work_events(u64::MAX)?;
+        while self.house.flushes.is_running.get() || self.house.compactions.is_running.get() {
+            self.house.work_ended().wait().await;
+            self.check_alive()?;
+        }
+        Ok(())
+    }
+
+    /// Lets background work go on.
+    ///
+    /// # Errors
+    /// As for [`Engine::pause_work`].
+    pub fn resume_work(&self) -> Result<()> {
+        self.check_pausable()?;
+        self.house.is_paused.set(false);
+        self.house.compactions.must_search.set(true);
+        self.start_background();
+        Ok(())
+    }
+
+    /// Whether background work is paused.
+    #[must_use]
+    pub fn is_work_paused(&self) -> bool {
+        self.house.is_paused.get()
+    }
+
+    /// Does the next piece of work. Returns what was done: nothing if nothing is due.
+    ///
+    /// # Errors
+    /// As for [`Engine::pause_work`]; `OTSParameterInvalid` if work is not paused; errors of the storage.
+    pub async fn step_work(&self) -> Result<Vec<Rc<WorkEvent>>> {
+        self.check_pausable()?;
+        if !self.house.is_paused.get() {
+            return Err(Error::parameter("Background work is not paused: pause it, then step."));
+        }
+        let before = self.work_events(u64::MAX)?.position;
+        self.apart(async |engine: Rc<Self>| engine.step().await).await?;
+        Ok(self.work_events(before)?.events)
+    }
+
+    async fn step(&self) -> Result<()> {
+        while self.house.flushes.is_running.get() {
+            self.house.work_ended().wait().await;
+            self.check_alive()?;
+        }
+        if !self.view.borrow().frozen.is_empty() {
+            self.house.flushes.is_running.set(true);
+            let flushed = self.flush_oldest().await;
+            self.house.flushes.is_running.set(false);
+            self.house.tell_work_ended();
+            return flushed.map(drop).inspect_err(|error| self.flush_failed(error));
+        }
+        let _hold = self.hold_compaction().await?;
+        if let Some(change) = self.next_change() {
+            let (tree, id) = change.place();
+            let done = work_of_compaction(self, Job::Change(change)).await;
+            self.note(tree, id, done)?;
+        } else if let Some(job) = self.next_job(false) {
+            work_of_compaction(self, Job::Job(job)).await?;
+        }
+        self.drop_unreferenced().await;
+        Ok(())
+    }
+
+    /// The next piece of work. Loads the code of compaction, which knows it.
+    ///
+    /// # Errors
+    /// As for [`Engine::pause_work`]; `Unavailable` without that code.
+    pub async fn due_work(&self) -> Result<Option<DueWork>> {
+        self.check_pausable()?;
+        if let Some(memtable) = self.view.borrow().frozen.front() {
+            return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
+        }
+        self.load_compaction().await?;
+        if let Some(change) = self.next_change() {
+            let (tree, partition) = change.place();
+            return Ok(Some(match change {
+                Change::Split(..) => DueWork::Split { tree, partition },
+                Change::Merge(..) => DueWork::Merge { tree, partition },
+            }));
+        }
+        Ok(self.next_job(false).map(|job| {
+            let (reason, inputs, to) = job.describe(&self.options.shape);
+            let inputs = inputs_of(job.tree, &inputs);
+            DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) }
+        }))
+    }
+}

@@ -1,0 +1,114 @@
+//! The trees of an instance, by what they hold.
+
+use crate::engine::{Layout, SegmentContents, SegmentQuery, TreeId};
+use crate::error::Result;
+use crate::model::{KeyInput, TableName};
+use crate::tablestore::answers;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::{catalog, meter};
+
+/// What a tree holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// The rows of a table.
+    Table,
+    /// The rows of an index.
+    Index,
+    /// The records of a table's stream.
+    Stream,
+    /// The tables of the instance.
+    Catalog,
+    /// Used capacity units.
+    Meter,
+    /// Answers to clients in other tabs.
+    Answers,
+    /// Settings of Azure accounts.
+    Documents,
+    /// A table or a stream that was deleted: compaction has still to drop it.
+    Deleted,
+}
+
+impl TreeKind {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Index => "index",
+            Self::Stream => "stream",
+            Self::Catalog => "catalog",
+            Self::Meter => "meter",
+            Self::Answers => "answers",
+            Self::Documents => "documents",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A tree, as people call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeName {
+    /// What it holds.
+    pub kind: TreeKind,
+    /// Its table: that of a stream too.
+    pub table: Option<String>,
+    /// The names of the key columns.
+    pub key: Vec<String>,
+}
+
+impl Instance {
+    /// The state of the store; see [`Layout`].
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.engine.layout()
+    }
+
+    /// Reads a segment; see [`crate::engine::Engine::segment`]. `row` is a table and a key to ask the filter for.
+    ///
+    /// # Errors
+    /// A wrong name or key; `OTSObjectNotExist`; `Corrupt`; errors of the storage.
+    pub async fn segment(
+        &self,
+        id: u64,
+        query: SegmentQuery<'_>,
+        row: Option<(&str, &KeyInput<'_>)>,
+    ) -> Result<Option<SegmentContents>> {
+        let Some((table, key)) = row else { return self.engine.segment(id, query).await };
+        let (tree, key) = self.encoded_key(table, key)?;
+        self.engine.segment(id, SegmentQuery { key: Some((tree, &key)), ..query }).await
+    }
+
+    /// The tree and the encoded key of a row.
+    fn encoded_key(&self, table: &str, key: &KeyInput<'_>) -> Result<(TreeId, Vec<u8>)> {
+        let table = self.table(TableName::parse(table)?)?;
+        let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
+        let mut encoded = Vec::new();
+        values.encode(&mut encoded);
+        Ok((table.tree(), encoded))
+    }
+
+    /// What a tree is.
+    #[must_use]
+    pub fn tree_name(&self, tree: TreeId) -> TreeName {
+        let own = |kind| TreeName { kind, table: None, key: Vec::new() };
+        for table in self.tables.borrow().values() {
+            let name = Some(table.name().to_owned());
+            if table.tree() == tree {
+                let kind = if table.index_of().is_some() { TreeKind::Index } else { TreeKind::Table };
+                let key = table.schema().key().iter().map(|column| column.name.clone()).collect();
+                return TreeName { kind, table: name, key };
+            }
+            if table.stream().is_some_and(|stream| stream.tree == tree) {
+                let key = vec!["shardId".to_owned(), "sequence".to_owned()];
+                return TreeName { kind: TreeKind::Stream, table: name, key };
+            }
+        }
+        own(match tree {
+            catalog::TREE => TreeKind::Catalog,
+            meter::TREE => TreeKind::Meter,
+            answers::TREE => TreeKind::Answers,
+            TreeId::DOCUMENTS => TreeKind::Documents,
+            _ => TreeKind::Deleted,
+        })
+    }
+}
