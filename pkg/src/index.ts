@@ -55,6 +55,7 @@ export type * from "./types/writer.js";
 export type * from "./types/management.js";
 export type * from "./types/metrics.js";
 export type { Row } from "./types/row.js";
+export type * from "./types/inspect.js";
 export type * from "./types/live.js";
 export type * from "./types/streams.js";
 export type * from "./types/tables.js";

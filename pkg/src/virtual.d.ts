@@ -25,5 +25,6 @@ declare module "virtual:wasm" {
   export const loads: string;
   export const transactions: string;
   export const occasional: string;
+  export const inspection: string;
   export const rules: string;
 }

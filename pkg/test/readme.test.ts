@@ -154,7 +154,14 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 41);
+  assert.equal(all.length, 42);
+  const inside = said("docs/inside.md") as [string | { readonly source: string }[], unknown][];
+  assert.ok(
+    inside.some(([type]) => type === "flush"),
+    "a step of the sandbox was a flush",
+  );
+  const [steps] = inside.at(-1)!;
+  assert.ok(Array.isArray(steps) && steps.length > 0 && steps.every(({ source }) => typeof source === "string"));
   assert.deepEqual(
     said("README.md", 2).map((line) => JSON.stringify(line)),
     ['[{"station":"SEA","at":1},12.8]', '[[{"id":1,"title":"Ship it","due":"2026-12-24T00:00:00.000Z","tags":["work"]}]]'],

@@ -46,6 +46,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["Command line", "shell"],
     ["In a framework", "frameworks"],
     ["When something goes wrong", "trouble"],
+    ["A look inside", "inside"],
     ["Schema changes, and tests", "changes-and-tests"],
   ]),
   part("Reference", "/api/", [

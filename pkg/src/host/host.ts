@@ -56,7 +56,8 @@ export type ModuleName =
   | "transactions"
   | "loads"
   | "files"
-  | "occasional";
+  | "occasional"
+  | "inspection";
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;

@@ -19,6 +19,20 @@ import type { DatabaseEvents } from "../types/events.js";
 import type { DamagedText, MissingRows, StorageInfo, VerifyOptions } from "../types/storage.js";
 import { copied } from "./copied.js";
 import { lazyGroup, lazyIterator, lazyLive, NONE, UNCOUNTED } from "../changes/lazy.js";
+import type {
+  GetStoredRowRequest,
+  GetStoredRowResult,
+  GetWorkEventsResult,
+  SegmentDescription,
+  SegmentRequest,
+  SegmentsRequest,
+  StepResult,
+  StoreDescription,
+  TracedGetRowRequest,
+  TracedGetRowResult,
+  WorkEvent,
+  WorkEventsRequest,
+} from "../types/inspect.js";
 import type { LiveCount, LiveQuery, WatchRequest } from "../types/live.js";
 import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "../types/writer.js";
@@ -76,8 +90,6 @@ import type {
   DeleteRowRequest,
   GetRangeRequest,
   GetRangeResult,
-  GetRowRequest,
-  GetRowResult,
   KeyValue,
   PutRowRequest,
   Role,
@@ -90,6 +102,9 @@ import type {
 } from "../types/rows.js";
 import { Writer, type Writers } from "../client/writer.js";
 
+/** The code for a look inside the store. */
+type Inspect = typeof import("../inspect/index.js");
+const INSPECT = (): Promise<Inspect> => loadCode(import("../inspect/index.js"));
 /** The names of methods that are for the entry `tabstore/azure` alone. */
 const PASS_AZURE = Symbol.for("tabstore.azure");
 const LIST_FOREIGN = Symbol.for("tabstore.foreign");
@@ -262,7 +277,8 @@ export class OpenDatabase implements Database {
     return this.client.request(encode.deleteRow, request, decode.writeResult, request);
   }
 
-  getRow(request: GetRowRequest): Promise<GetRowResult> {
+  getRow(request: TracedGetRowRequest): Promise<TracedGetRowResult> {
+    if (Object.hasOwn(Object(request) as object, "trace")) return this.inspect("getRow", request);
     return this.client.request(encode.getRow, request, decode.getRowResult, request);
   }
 
@@ -388,6 +404,39 @@ export class OpenDatabase implements Database {
     return this.admin("metrics", options ?? {});
   }
 
+  segments(request?: SegmentsRequest): Promise<StoreDescription> {
+    return this.inspect("segments", request);
+  }
+
+  async segment(segmentId: number, request?: SegmentRequest): Promise<SegmentDescription | null> {
+    return (await INSPECT()).segment(this.client, segmentId, copied(request));
+  }
+
+  getStoredRow(request: GetStoredRowRequest): Promise<GetStoredRowResult> {
+    return this.inspect("getStoredRow", request);
+  }
+
+  getWorkEvents(request?: WorkEventsRequest): Promise<GetWorkEventsResult> {
+    return this.inspect("getWorkEvents", request);
+  }
+
+  workEvents(request?: WorkEventsRequest): AsyncIterableIterator<WorkEvent> {
+    const given = copied(request);
+    return lazyIterator(async () => (await INSPECT()).followWork(this.client, given));
+  }
+
+  pauseWork(options?: CallOptions): Promise<StepResult> {
+    return this.inspect("pauseWork", options);
+  }
+
+  resumeWork(options?: CallOptions): Promise<void> {
+    return this.inspect("resumeWork", options);
+  }
+
+  stepWork(options?: CallOptions): Promise<StepResult> {
+    return this.inspect("stepWork", options);
+  }
+
   async storage(options?: CallOptions): Promise<StorageInfo> {
     const [metrics, { storage }] = await Promise.all([this.metrics(options), loadCode(import("./storage.js"))]);
     return storage(metrics);
@@ -479,6 +528,12 @@ export class OpenDatabase implements Database {
     const partitions = description.partitions.map((one) => ({ ...one, lowerBound: bound(one.lowerBound), upperBound: bound(one.upperBound) }));
     const indexes = description.indexes.map((one) => ({ ...one, failure: one.failure && toError(one.failure) }));
     return { ...description, partitions, indexes };
+  }
+
+  /** A call of {@link INSPECT}. Its arguments are copied, because it is made later. */
+  private async inspect<T>(call: Exclude<keyof Inspect, "segment" | "followWork">, request: unknown): Promise<T> {
+    const given = copied(request);
+    return (await INSPECT())[call](this.client, given as never) as Promise<T>;
   }
 
   private async admin<T>(op: keyof typeof ARGUMENTS, request: object & CallOptions): Promise<T> {

@@ -20,6 +20,7 @@ export const platform: Platform = {
     loads: () => new URL("./tabstore_loads.wasm", import.meta.url),
     files: () => new URL("./tabstore_files.wasm", import.meta.url),
     occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
+    inspection: () => new URL("./tabstore_inspection.wasm", import.meta.url),
   },
   get worker() {
     return typeof Worker === "undefined" ? undefined : () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });

@@ -1,7 +1,7 @@
 /** The entry `tabstore/inline`: one file contains the worker and the WebAssembly module. */
 
 import workerSource from "virtual:worker";
-import wasm, { access, answers, azure, batches, compaction, dense, files, loads, occasional, rules, streams, transactions } from "virtual:wasm";
+import wasm, { access, answers, azure, batches, compaction, dense, files, inspection, loads, occasional, rules, streams, transactions } from "virtual:wasm";
 import * as thread from "../host/thread.js";
 import type { DefaultSource } from "./loader.js";
 import type { Platform } from "./platform.js";
@@ -59,6 +59,7 @@ export const platform: Platform = {
     loads: embedded(loads),
     files: embedded(files),
     occasional: embedded(occasional),
+    inspection: embedded(inspection),
   },
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;

@@ -35,6 +35,7 @@ export const platform: Platform = {
     loads: () => read(new URL("./tabstore_loads.wasm", import.meta.url)),
     files: () => read(new URL("./tabstore_files.wasm", import.meta.url)),
     occasional: () => read(new URL("./tabstore_occasional.wasm", import.meta.url)),
+    inspection: () => read(new URL("./tabstore_inspection.wasm", import.meta.url)),
   },
   worker: undefined,
   tabs: undefined,

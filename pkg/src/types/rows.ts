@@ -48,6 +48,8 @@ export interface WasmModules {
   readonly files?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_inspection.wasm`: a look inside the store. */
+  readonly inspection?: WasmSource | Promise<WasmSource> | undefined;
 }
 
 /** A kind of instance, chosen when it is created and never changed [I4]. */

@@ -2,7 +2,17 @@
 /** The types of local transactions. */
 
 import type { Database } from "./database.js";
-import type { Consumed, GetRangeRequest, GetRangeResult, ScanRequest, BatchWriteItem, CallOptions, BatchWriteResult } from "./rows.js";
+import type {
+  Consumed,
+  GetRangeRequest,
+  GetRowRequest,
+  GetRowResult,
+  GetRangeResult,
+  ScanRequest,
+  BatchWriteItem,
+  CallOptions,
+  BatchWriteResult,
+} from "./rows.js";
 import type { Row } from "./row.js";
 
 /** The result of ending a transaction. */
@@ -35,7 +45,9 @@ export interface TransactionResult {
  * }                                                   // not committed: aborted at the end of the block
  * ```
  */
-export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow"> {
+export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow"> {
+  /** As {@link Database.getRow}, without a trace. */
+  getRow(request: GetRowRequest): Promise<GetRowResult>;
   /** Its id. */
   readonly id: string;
   /** Its state. Also `"ABORTED"` when the store has ended it, once a call has noticed that. */

@@ -82,4 +82,5 @@ export const NO_MODULES = {
   loads: nothing,
   files: nothing,
   occasional: nothing,
+  inspection: nothing,
 };

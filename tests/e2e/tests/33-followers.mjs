@@ -68,6 +68,18 @@ for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
       seen.split = (await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1, splitSizeUnitBytes: 1024 * 1024 })).splits.length > 0;
       seen.damaged = 0;
       for await (const _ of db.verify({ texts: true })) seen.damaged += 1;
+      const { trees } = await db.segments({ tableName: "t", details: true });
+      const [part] = trees[0].segments;
+      seen.inside = [trees[0].tableName, part.level > 0, part.newestSeqno > 0, (await db.segment(part.segmentId)).blocks.length === part.blocks];
+      const traced = await db.getRow({ ...key(1), trace: true });
+      seen.traced = [traced.row.get("v"), traced.trace.steps.some(({ verdict }) => verdict === "found")];
+      seen.stored = (await db.getStoredRow(key(1))).versions.v.map(({ hidden }) => hidden);
+      const { position } = await db.getWorkEvents();
+      const next = db.workEvents({ position }).next();
+      await db.putRow({ ...key(1), attributes: { v: 3 } });
+      await db.flush();
+      seen.event = (await next).value.type;
+      seen.pause = (await H.refusal(() => db.pauseWork())).code;
       const control = new AbortController();
       const given = H.refusal(() => db.getRange({ tableName: "t", signal: control.signal }));
       control.abort(new Error("enough"));
@@ -94,6 +106,11 @@ for (const [[way, prepare], worker] of singles(WAYS, [true, false])) {
       kind: "high-performance",
       split: true,
       damaged: 0,
+      inside: ["t", true, true, true],
+      traced: [3, true],
+      stored: [null],
+      event: "flush",
+      pause: "OTSParameterInvalid",
       given: "enough",
     });
     // R5: what a follower wrote, the leader sees, and the other way round.
