@@ -26,11 +26,13 @@ import { lazily } from "./ui/lazily.tsx";
 const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
+const InsideView = lazily(async () => (await import("./inside/index.tsx")).InsideView);
 
 /** What the address names of the open instance. */
 function Shown() {
   const { account, view } = route.value;
   if (view === "units") return <UnitsView />;
+  if (view === "inside") return <InsideView />;
   return account === undefined ? <TableView /> : <AzureView />;
 }
 

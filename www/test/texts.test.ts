@@ -29,6 +29,8 @@ test("an address comes back as it was written", () => {
     { instance: "demo" },
     { instance: "demo", table: "reading", order: "BACKWARD", start: ["SEA", "1"], end: ["", "&?#/"] },
     { instance: "lesson", clock: 1469030400000, storage: "memory", table: "t" },
+    { instance: "demo", table: "reading", view: "inside" },
+    { instance: "sandbox", storage: "memory", view: "inside" },
     { instance: "demo", account: "demo" },
     { instance: "demo", account: "demo", entities: "stations", filter: "Name eq 'a&b?#' and n gt 3", select: ["Name", "a,b"] },
     { example: "", settings: {} },
@@ -42,6 +44,7 @@ test("an address comes back as it was written", () => {
   assert.equal(parseRoute("#/%zz?start=[1]&clock=soon").instance, undefined);
   assert.equal(parseRoute("#/demo/t?start=[1]&clock=soon").start, undefined);
   assert.equal(parseRoute("#/demo?entities=stations&filter=x").entities, undefined, "entities are of an account");
+  assert.equal(parseRoute("#/demo?view=outside").view, undefined);
   assert.equal(parseRoute("#/examples/").example, "");
   assert.equal(parseRoute(formatRoute({ instance: "examples", table: "t" })).instance, "Examples", "an instance may have the name of the examples");
 });

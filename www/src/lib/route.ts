@@ -4,6 +4,7 @@
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
  *     #/demo/reading?view=units
+ *     #/demo/reading?view=inside
  *     #/demo?account=demo&entities=stations&filter=Height gt 500
  *     #/examples/chat?as=ann
  *
@@ -14,6 +15,9 @@ import type { Direction } from "./keys.ts";
 
 /** The first part of the addresses of the examples. */
 const EXAMPLES = "examples";
+
+/** What an address may show of an instance in place of rows. */
+const VIEWS = ["units", "inside"] as const;
 
 /** A place in the console. */
 export interface Route {
@@ -29,8 +33,8 @@ export interface Route {
   readonly clock?: number | undefined;
   /** The table shown. */
   readonly table?: string | undefined;
-  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls. */
-  readonly view?: "units" | undefined;
+  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; or the inside of the store. */
+  readonly view?: (typeof VIEWS)[number] | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;
   /** The start of the range read: the typed text of each key column. */
@@ -80,7 +84,7 @@ export function parseRoute(hash: string): Route {
     table: instance === undefined ? undefined : table,
     storage: parameters.get("storage") === "memory" ? "memory" : undefined,
     clock: clock !== null && /^-?\d{1,16}$/.test(clock) ? Number(clock) : undefined,
-    view: instance !== undefined && parameters.get("view") === "units" ? "units" : undefined,
+    view: instance === undefined ? undefined : VIEWS.find((view) => view === parameters.get("view")),
     order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
     start: texts(parameters.get("start")),
     end: texts(parameters.get("end")),

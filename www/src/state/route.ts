@@ -26,6 +26,12 @@ export function showUnits(table?: string): void {
   navigate({ instance, storage, clock, table, view: "units" });
 }
 
+/** Shows the inside of the open instance, with the segments of one table, or of the largest one. */
+export function showInside(table?: string): void {
+  const { instance, storage, clock } = route.value;
+  navigate({ instance, storage, clock, table, view: "inside" });
+}
+
 let last = "demo";
 
 /** The account that was shown last. */

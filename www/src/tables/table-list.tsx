@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
-import { lastAccount, route, showEntities, showTable, showUnits } from "../state/route.ts";
+import { lastAccount, route, showEntities, showInside, showTable, showUnits } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -67,6 +67,18 @@ export function TableList() {
             }}
           >
             <Icon name="chart" /> Units and calls
+          </button>
+        </li>
+        <li>
+          <button
+            type="button"
+            aria-current={route.value.view === "inside" ? "page" : undefined}
+            onClick={() => {
+              showInside(route.value.table);
+              focusMain();
+            }}
+          >
+            <Icon name="engine" /> Inside
           </button>
         </li>
       </ul>

@@ -1,0 +1,5 @@
+/** The inside of the store, a chunk of its own. */
+
+import "../styles/inside.css";
+
+export { InsideView } from "./view.tsx";
