@@ -38,7 +38,21 @@ if (!existsSync(at("src/codec/contract.ts"))) {
 }
 
 /** The modules of the engine that are loaded on first use. A build without optimisation has all code in one file. */
-const MODULES = ["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "transactions", "loads", "files", "occasional", "inspection"];
+const MODULES = [
+  "compaction",
+  "dense",
+  "rules",
+  "answers",
+  "streams",
+  "azure",
+  "access",
+  "batches",
+  "transactions",
+  "loads",
+  "files",
+  "occasional",
+  "inspection",
+];
 const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
 
 /** The last name under which the core exports its memory. In a build with modules it is another one for each build. */
