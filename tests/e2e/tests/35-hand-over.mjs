@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
+import { tier } from "../../report.mjs";
 import { engine } from "../support/engine.mjs";
 import { ENDS, handOvers, inWords } from "../support/hand-over.mjs";
 import { pairs, singles, test, times, turns } from "../support/harness.mjs";
@@ -13,7 +14,12 @@ const needs = (ends) => (ends === "crashes" ? ["crash"] : []);
 /** As often as {@link times}. At the gate other browsers than Chromium, which are slower, do half of it. */
 const rounds = (usual) => times(usual, Math.ceil(usual / (engine.name === "Chromium" ? 2 : 4)));
 
-for (const [[way, prepare], worker, [ends, end]] of pairs(WAYS, [true, false], Object.entries(ENDS))) {
+/** At the gate other browsers than Chromium, which are slower, take fewer cases: each choice once, and of the long tests one. */
+const isBrief = tier !== "full" && engine.name !== "Chromium";
+const some = isBrief ? singles : pairs;
+const long = isBrief ? [engine.lacks.crash === undefined ? [WAYS[1], "crashes"] : [WAYS[0], "closes"]] : singles(WAYS, ["closes", "crashes"]);
+
+for (const [[way, prepare], worker, [ends, end]] of some(WAYS, [true, false], Object.entries(ENDS))) {
   test(
     `hand-over: the leader ${ends}, and a follower's calls, scans and counts go on (${worker ? "worker" : "in the page"}, ${way})`,
     async (t) => {
@@ -207,7 +213,7 @@ const write = async (tab) => {
 
 const ROUNDS = rounds(8);
 
-for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+for (const [[way, prepare], ends] of long) {
   test(
     `hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`,
     async (t) => {
@@ -333,7 +339,7 @@ const load = async (tab) => {
 
 const LOAD_ROUNDS = rounds(3);
 
-for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+for (const [[way, prepare], ends] of long) {
   test(
     `hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`,
     async (t) => {
@@ -427,7 +433,7 @@ const change = async (tab) => {
   );
 };
 
-for (const [[way, prepare], ends] of singles(WAYS, ["closes", "crashes"])) {
+for (const [[way, prepare], ends] of long) {
   test(
     `hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`,
     async (t) => {
