@@ -19,7 +19,7 @@ impl KeyPlace {
         if let Some(values) = decode_key(encoded) {
             return Self { values, is_before: false };
         }
-        let boundary = boundary_behind(encoded).and_then(|key| decode_key(&key));
+        let boundary = boundary_behind(encoded).and_then(|key| decode_key(&key)).filter(|key| !key.is_empty());
         Self { is_before: boundary.is_some(), values: boundary.unwrap_or_default() }
     }
 }
