@@ -76,6 +76,20 @@ test("each segment stands between its keys, and level 0 has a lane for each", ()
   assert.ok(first!.from < first!.to && first!.to < second!.from && second!.to === 1);
   assert.ok(first!.height < 1 && first!.newness < second!.newness);
   assert.deepEqual(picture(tree([])).lanes, []);
+  // Keys stand by their values: what begins a little later is drawn a little later.
+  const wide = picture(tree([part(2, 0, key(1n), key(1000n)), part(1, 0, key(0n), key(999n))], [{ partitionId: 1, from: key() }]));
+  assert.deepEqual(
+    wide.lanes.map(({ boxes }) => [boxes[0]!.from, boxes[0]!.to]),
+    [
+      [0.001, 1],
+      [0, 0.999],
+    ],
+  );
+  const texts = picture(tree([part(2, 0, key("user-00"), key("user-ff")), part(1, 0, key("user-7f"), key("user-80"))])).lanes;
+  assert.ok(texts[1]!.boxes[0]!.to - texts[1]!.boxes[0]!.from < 0.1 && texts[1]!.boxes[0]!.from > 0.05);
+  // Where the first column says too little, they stand evenly.
+  const even = picture(tree([part(2, 4, key("a", 1n), key("a", 2n)), part(1, 4, key("a", 3n), key("b", 0n))])).lanes[0]!.boxes;
+  assert.ok(even[0]!.to < even[1]!.from && even[1]!.to === 1);
   const [alone] = picture(tree([part(1, 0, key(1n), key(1n))])).lanes[0]!.boxes;
   assert.ok(Number.isFinite(alone!.from) && Number.isFinite(alone!.to));
 });

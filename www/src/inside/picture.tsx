@@ -36,7 +36,7 @@ function SegmentBox({ box, height, verdictOf, selected, onSelect }: Drawn & { re
       height={tall}
       style={{ "--newness": box.newness.toFixed(2) }}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-label={text}
       onClick={() => onSelect(segmentId)}
       onKeyDown={(event) => {

@@ -35,10 +35,38 @@ export function compareStored(a: StoredKey, b: StoredKey): number {
   return isBefore(b) - isBefore(a) || a.values.length - b.values.length;
 }
 
-/** The places of the keys of a tree, from 0 to 1: all bounds of its segments, evenly. */
+/** So many bytes of a text, behind what all have in common, say where it stands. */
+const BYTES = 6;
+
+/** Values of a column as numbers in their order. Texts and bytes that differ late may have the same one. */
+function numbersOf(values: readonly StoredKey["values"][number][]): number[] {
+  const encoder = new TextEncoder();
+  const bytesOf = values.map((value) => (typeof value === "string" ? encoder.encode(value) : value instanceof Uint8Array ? value : undefined));
+  const first = bytesOf.find((one) => one !== undefined);
+  if (first === undefined) return values.map(Number);
+  let common = 0;
+  while (common < first.length && bytesOf.every((one) => one?.[common] === first[common])) common += 1;
+  return bytesOf.map((one) => Array.from({ length: BYTES }, (_, at) => one?.[common + at] ?? 0).reduce((sum, byte) => sum * 256 + byte, 0));
+}
+
+/** Places by the values of the first column in which the keys differ, or nothing if it tells too few of them apart. */
+function byValue(places: readonly StoredKey[]): number[] | undefined {
+  const columns = Math.min(...places.map(({ values }) => values.length));
+  const column = Array.from({ length: columns }, (_, at) => at).find((at) =>
+    places.some(({ values }) => compareValues(values[at] as never, places[0]?.values[at] as never) !== 0),
+  );
+  if (column === undefined) return undefined;
+  const numbers = numbersOf(places.map(({ values }) => values[column] as never));
+  const [least, most] = [numbers[0] ?? 0, numbers.at(-1) ?? 0];
+  return 2 * new Set(numbers).size <= places.length || most <= least ? undefined : numbers.map((number) => (number - least) / (most - least));
+}
+
+/** Where the keys of a tree stand, from 0 to 1: by their values, or evenly where these say too little. */
 function axis(tree: TreeDescription): (key: StoredKey) => number {
-  const keys = [...tree.segments.flatMap(({ firstKey, lastKey }) => [firstKey, lastKey]), ...tree.partitions.map(({ from }) => from)].sort(compareStored);
+  const bounds = [...tree.segments.flatMap(({ firstKey, lastKey }) => [firstKey, lastKey]), ...tree.partitions.map(({ from }) => from)];
+  const keys = bounds.filter(({ values }) => values.length > 0).sort(compareStored);
   const places = keys.filter((key, at) => at === 0 || compareStored(keys[at - 1] as StoredKey, key) !== 0);
+  const values = places.length === 0 ? undefined : byValue(places);
   const last = Math.max(places.length - 1, 1);
   return (key) => {
     let [low, high] = [0, places.length];
@@ -47,7 +75,7 @@ function axis(tree: TreeDescription): (key: StoredKey) => number {
       if (compareStored(places[middle] as StoredKey, key) < 0) low = middle + 1;
       else high = middle;
     }
-    return low / last;
+    return values?.[low] ?? low / last;
   };
 }
 
