@@ -453,3 +453,101 @@ export interface StepResult {
   /** What the next step would do; `null`: nothing is due. */
   readonly next: DueWork | null;
 }
+
+/** A look inside the store, for tools and lessons: a part of {@link Database}. */
+export interface Inspection {
+  /**
+   * Of what the store consists: the log, the memtables, and the segments of each tree by partition and level. Reads nothing, unless
+   * `details` are asked for. For tools and lessons, as the calls below; they cost no capacity units.
+   *
+   * @throws `OTSObjectNotExist` for an unknown table.
+   * @example
+   * ```ts
+   * const { memtables, trees } = await db.segments({ tableName: "reading" });
+   * console.log(memtables[0]?.entries);
+   * for (const { level, firstKey, lastKey, bytes } of trees[0]?.segments ?? []) console.log(level, firstKey.values, lastKey.values, bytes);
+   * ```
+   */
+  segments(request?: SegmentsRequest): Promise<StoreDescription>;
+  /**
+   * One segment: its blocks, its index, what its filter says of a key, and rows of a block. Reads the whole segment. `null` if there
+   * is none with this id: a compaction may have replaced it.
+   *
+   * @throws `Corrupt` with a damaged record; `OTSObjectNotExist`, `OTSInvalidPK` for `ask`.
+   * @example
+   * ```ts
+   * const { trees } = await db.segments();
+   * for (const { segmentId } of trees.flatMap((tree) => tree.segments)) console.log(await db.segment(segmentId, { rows: 5 }));
+   * ```
+   */
+  segment(segmentId: number, request?: SegmentRequest): Promise<SegmentDescription | null>;
+  /**
+   * All versions of a row that are stored, those that reads do not give too, each with its reason by the store's clock. Hidden ones
+   * come back when `maxVersions` or `timeToLive` is raised, until a compaction removes them for good [V3], [V5]. Only here: no door,
+   * batch or transaction has it. It costs no capacity units.
+   *
+   * @throws as {@link Database.getRow}.
+   * @example
+   * ```ts
+   * const { versions } = await db.getStoredRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 } });
+   * for (const { version, value, hidden } of versions.tempMax ?? []) console.log(version, value, hidden ?? "visible");
+   * ```
+   */
+  getStoredRow(request: GetStoredRowRequest): Promise<GetStoredRowResult>;
+  /**
+   * What was done in the background and why: flushes, compactions with what they dropped, splits and mergers of partitions, index
+   * builds. The engine collects the last 500 events from the first call on, because nobody else should pay for it: there are
+   * none of the time before. A new engine, as after a reload or when another tab leads, begins anew at position 0.
+   *
+   * @example
+   * ```ts
+   * const { position } = await db.getWorkEvents();
+   * await db.compact();
+   * for (const event of (await db.getWorkEvents({ position })).events) if (event.type === "compaction") console.log(event.reason, event.dropped);
+   * ```
+   */
+  getWorkEvents(request?: WorkEventsRequest): Promise<GetWorkEventsResult>;
+  /**
+   * The same, one after another: those behind `position`, then each new one. Breaking off ends it.
+   *
+   * @throws the signal's reason; `Closed` with the database.
+   * @example
+   * ```ts
+   * await db.getWorkEvents();                           // collected from now on
+   * await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 }, attributes: { wet: true } });
+   * await db.flush();
+   * for await (const event of db.workEvents()) {
+   *   console.log(event.type, event.tookMs);
+   *   break;                                            // without it the loop waits for more
+   * }
+   * ```
+   */
+  workEvents(request?: WorkEventsRequest): AsyncIterableIterator<WorkEvent>;
+  /**
+   * Holds background work, to watch it piece by piece: for sandboxes with `storage: "memory"` only, because no other instance may
+   * depend on who forgets to let it go on. It resolves when nothing is under way, with what would come next. `flush` and `compact` work
+   * as ever. A flush that writes wait for is done too, so no write waits for the end of a pause.
+   *
+   * @throws `OTSParameterInvalid` for an instance in another storage.
+   * @example
+   * ```ts
+   * const sandbox = await open("sandbox", { storage: "memory", memtableBytes: 65536 });
+   * await sandbox.pauseWork();
+   * // ... writes; then one piece after another:
+   * for (let { next } = await sandbox.pauseWork(); next !== null; ) {
+   *   const step = await sandbox.stepWork();
+   *   console.log(step.done);
+   *   next = step.next;
+   * }
+   * await sandbox.close();                              // or resumeWork, to go on
+   * ```
+   */
+  pauseWork(options?: CallOptions): Promise<StepResult>;
+  /** Lets background work go on. @throws as {@link Database.pauseWork}. */
+  resumeWork(options?: CallOptions): Promise<void>;
+  /**
+   * Does the next piece of background work: the oldest frozen memtable is flushed, or a partition is split or merged, or a compaction
+   * runs. Nothing is done if nothing is due. @throws as {@link Database.pauseWork}, and when work is not paused.
+   */
+  stepWork(options?: CallOptions): Promise<StepResult>;
+}
