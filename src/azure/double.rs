@@ -3,8 +3,8 @@
 //! The standard library writes the same texts, with 20 KB of code and tables. Most doubles have few digits, so they are tried
 //! first. The others take the schoolbook's way, with exact numbers (Steele and White).
 
+use super::natural::Natural;
 use super::text::{append, push_integer, push_number};
-use crate::model::natural::Natural;
 use std::cmp::Ordering;
 
 /// Texts with fewer digits than this all read as different doubles.

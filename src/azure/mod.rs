@@ -16,6 +16,7 @@ mod group;
 mod identifiers;
 pub mod key;
 pub mod names;
+mod natural;
 pub mod store;
 mod stored;
 pub(crate) mod text;

@@ -1,109 +1,36 @@
 //! Decimal numbers in text as doubles: always the nearest one, ties to even.
 //!
-//! The standard library's conversion is fast, but its tables weigh 14 KB in a package of 200, for a rule that reads short
-//! numbers. This is schoolbook arithmetic with one large number, in about 1 KB.
-
-use super::natural::Natural;
-
-/// The number of digits that decide. Of digits behind these it only matters whether all are zero.
-const DIGITS: usize = 800;
-/// Every double lies between ten to the minus of this and ten to this.
-const EXPONENT: i64 = 400;
-/// The exponents of the smallest double's only bit, and of the largest doubles' highest.
-const LOWEST: i64 = -1074;
-const HIGHEST: i64 = 1023;
+//! The host converts them: JavaScript's engine in a browser, where the standard library's tables would weigh 14 KB, and else the
+//! standard library. Both take more texts than a rule may, so the form of a text is looked at here.
 
 /// Reads `[+-] digits [. digits] [e [+-] digits]`, with at least one digit before or behind the point. `None` for other
 /// text, or beyond the largest double.
 pub(crate) fn parse(text: &str) -> Option<f64> {
-    let (negative, text) = sign(text);
-    let at = text.find(['e', 'E']);
-    let (number, exponent) = match at {
-        Some(at) => (text.get(..at)?, exponent(text.get(at + 1..)?)?),
-        None => (text, 0),
+    is_decimal(text).then(|| nearest(text)).filter(|number| number.is_finite())
+}
+
+fn is_decimal(text: &str) -> bool {
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, without_sign(exponent)),
+        None => (text, "0"),
     };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
-    let mut digits = Natural::default();
-    let (mut count, mut sticky) = (0, false);
-    // The number is the digits times ten to this power.
-    let mut power = exponent.saturating_sub(fraction.len() as i64);
-    for byte in whole.bytes().chain(fraction.bytes()) {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        let digit = u32::from(byte - b'0');
-        if count == DIGITS {
-            sticky |= digit > 0;
-            power = power.saturating_add(1);
-        } else if count > 0 || digit > 0 {
-            count += 1;
-            digits.multiply(10, digit);
-        }
-    }
-    let size = nearest(digits, count as i64, power, sticky)?;
-    Some(if negative { -size } else { size })
+    let (whole, fraction) = without_sign(number).split_once('.').unwrap_or((without_sign(number), ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(fraction) && digits(exponent) && !exponent.is_empty() && whole.len() + fraction.len() > 0
 }
 
-fn sign(text: &str) -> (bool, &str) {
-    match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    }
+fn without_sign(text: &str) -> &str {
+    text.strip_prefix(['+', '-']).unwrap_or(text)
 }
 
-fn exponent(text: &str) -> Option<i64> {
-    let (negative, digits) = sign(text);
-    if digits.is_empty() {
-        return None;
-    }
-    let mut value = 0i64;
-    for byte in digits.bytes() {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        value = value.saturating_mul(10).saturating_add(i64::from(byte - b'0'));
-    }
-    Some(if negative { -value } else { value })
+#[cfg(target_arch = "wasm32")]
+fn nearest(text: &str) -> f64 {
+    js_sys::parse_float(text)
 }
 
-/// The double nearest to `digits` (`count` of them) times ten to `power`. `sticky`: the exact number is a little larger.
-fn nearest(mut digits: Natural, count: i64, power: i64, mut sticky: bool) -> Option<f64> {
-    if count == 0 || power.saturating_add(count) < -EXPONENT {
-        return Some(0.0);
-    }
-    if power.saturating_add(count) > EXPONENT {
-        return None;
-    }
-    // Now it is a whole number times two to the minus of `shift`.
-    let mut shift = 0;
-    for _ in 0..power {
-        digits.multiply(10, 0);
-    }
-    if power < 0 {
-        // More than enough bits are left after the division: four for each power of ten, and 64.
-        let words = (power.unsigned_abs() / 8 + 3) as usize;
-        shift = 32 * words as i64;
-        digits.shift(words);
-        for _ in 0..power.unsigned_abs() {
-            sticky |= digits.divide(10) > 0;
-        }
-    }
-    let highest = digits.bits() - 1 - shift;
-    if highest > HIGHEST {
-        return None;
-    }
-    let lowest = (highest - 52).max(LOWEST);
-    let drop = lowest + shift;
-    let kept = (drop..drop + 53).rev().fold(0, |kept, at| 2 * kept + u64::from(digits.bit(at)));
-    let half = digits.bit(drop - 1);
-    let more = sticky || (0..drop - 1).any(|at| digits.bit(at));
-    let up = u64::from(half && (more || kept % 2 == 1));
-    // A bit that is carried out of the fraction belongs to the exponent.
-    let bits = (((lowest - LOWEST) as u64) << 52) + kept + up;
-    Some(f64::from_bits(bits)).filter(|size| size.is_finite())
+#[cfg(not(target_arch = "wasm32"))]
+fn nearest(text: &str) -> f64 {
+    text.parse().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod key_reader;
 pub mod limits;
 pub mod meter;
 mod name;
-pub(crate) mod natural;
 mod row;
 pub(crate) mod schema;
 pub mod select;

@@ -7,6 +7,7 @@
 mod blocks;
 mod catalogue;
 mod contract;
+mod decimals;
 mod edge;
 mod env;
 mod idb;
