@@ -56,19 +56,20 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
             // Followers are known by the worker's lock, so it comes first.
             onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
             onClock: (now) => tell({ kind: "clock", now }),
+            onYield: () => tell({ kind: "yield" }),
             onLost: () => tell({ kind: "lost" }),
             onReplaced: () => tell({ kind: "replaced" }),
           },
           connect,
         );
         const running = (engine = await opening.engine);
-        await first.open((onResponses) => running.session(data.options.client, onResponses));
+        await first.open((onResponses) => running.session(data.options.client, onResponses, data.options.guest));
         // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;
       });
       break;
     case "join":
-      serve(data.port, engine!, data.client);
+      serve(data.port, engine!, data.client, data.guest);
       break;
     case "hub":
       onHub(data.port);

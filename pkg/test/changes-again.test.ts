@@ -70,7 +70,7 @@ async function follower(
   const linked = new Promise<void>((resolve) => (link = resolve));
   const lead = leaders(checked().engine);
   const following = new Following("demo", 10, async () => undefined, {
-    agree: async () => {},
+    agree: async () => true,
     onClock: () => {},
     linked: () => link(),
     refuse: (_, error) => assert.fail(error),

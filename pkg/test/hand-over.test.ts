@@ -300,7 +300,7 @@ test("a follower whose way by the shared worker leads nowhere takes a channel", 
   lead();
   const client = new Client(10, false);
   const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), {
-    agree: async () => {},
+    agree: async () => true,
     onClock: () => {},
     linked: () => {},
     refuse: (_, error) => assert.fail(error),
@@ -481,7 +481,7 @@ test("a leader whose page makes no connection to the shared worker, because it i
   const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
   const client = new Client(10, false);
   const following = new Following("demo", 10, async () => hub, {
-    agree: async () => {},
+    agree: async () => true,
     onClock: () => {},
     linked: () => {},
     refuse: (_, error) => assert.fail(error),

@@ -41,6 +41,7 @@ const events = () => {
     onDeath: (error: unknown) => void seen.deaths.push(error),
     onTrouble: (error: unknown) => void seen.troubles.push(error),
     onClock: (now: number) => void seen.heard.push(`clock ${now}`),
+    onYield: () => assert.fail("nobody has other options"),
     onWaiting: () => assert.fail("another tab has it"),
     onLost: () => void seen.heard.push("lost"),
     onReplaced: () => void seen.heard.push("replaced"),
@@ -50,7 +51,7 @@ const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */
 const opened = async (worker: FakeWorker, heard = events(), onResponses = (_: Uint8Array): void => {}): Promise<EngineHost & { end(): Promise<void> }> => {
   const engine = await openWorker(() => worker, module(), OPTIONS, heard, alone).engine;
-  return Object.assign(await engine.session(OPTIONS.client, onResponses), { end: () => engine.close() });
+  return Object.assign(await engine.session(OPTIONS.client, onResponses, false), { end: () => engine.close() });
 };
 
 test("a worker's troubles are told, and it goes on", async () => {

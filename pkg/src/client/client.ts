@@ -75,6 +75,8 @@ export class Client implements DecodeContext, Sender {
   private readonly requestPrefix: string;
   /** Whether columns may have the names that the official SDKs allow: the option `limits: "sdk"`. */
   laxNames = false;
+  /** Whether it is a guest: the option `guest`. */
+  guest = false;
   /** Called before a call is written into the shared frame: writers send their rows. It may have to check the stack first. */
   before: ((look: boolean) => void) | undefined;
   /** Callers that wait for something from the engine other than a response. */
@@ -119,6 +121,11 @@ export class Client implements DecodeContext, Sender {
   get oldest(): unknown {
     for (const call of this.pending.values()) return call;
     return undefined;
+  }
+
+  /** The calls without an answer. */
+  get unanswered(): readonly unknown[] {
+    return [...this.pending.values()];
   }
 
   /** Whether its engine is in another tab. */

@@ -17,6 +17,8 @@ export interface EngineOptions {
   /** The place of the instance: its name, or a name of its folder. It names its lock. */
   readonly place: string;
   readonly create: boolean;
+  /** Whether a guest opens it, whose options give way to others. */
+  readonly guest: boolean;
   readonly salvage: boolean;
   readonly lost: string;
   readonly kind: string | undefined;
@@ -72,6 +74,8 @@ export interface EngineReports {
   onTrouble(error: unknown): void;
   /** Its injected clock was moved: the next engine begins there. */
   onClock(now: number): void;
+  /** All its handles are guests, and another tab opens the instance with options of its own: it is to end in order. */
+  onYield(): void;
   /** Another tab has the instance. The opening goes on when that one ends. */
   onWaiting(): void;
   /** Its lock was taken. It answers nothing any more; {@link onReplaced} or {@link onFailure} follows. */
@@ -111,7 +115,7 @@ export interface EngineHost {
 /** A running engine. Each of its clients has a session. */
 export interface RunningEngine {
   /** Opens the session of a client. */
-  session(client: number, onResponses: OnResponses): Promise<EngineHost>;
+  session(client: number, onResponses: OnResponses, guest: boolean): Promise<EngineHost>;
   /** Ends all sessions, closes the engine and releases its lock. */
   close(): Promise<void>;
 }
@@ -126,7 +130,7 @@ export interface LeadingEngine extends RunningEngine {
    */
   whenKnown(run: () => void, look?: boolean): void;
   /** Opens the session of a client in another tab, which may outlive the engine; `life` is the number of that tab's lock. */
-  sessionOfFollower(life: number, client: number, onResponses: OnResponses): Promise<EngineHost>;
+  sessionOfFollower(life: number, client: number, onResponses: OnResponses, guest: boolean): Promise<EngineHost>;
   /** Such a client has gone, if one is given. What was stored for clients that have gone is deleted. */
   forget(client?: number): Promise<void>;
 }
@@ -161,7 +165,7 @@ export type ToWorker =
   | ToSession
   | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
   /** Opens another client's session, on a port of its own. */
-  | { readonly kind: "join"; readonly client: number; readonly port: MessagePort }
+  | { readonly kind: "join"; readonly client: number; readonly guest: boolean; readonly port: MessagePort }
   /** A module that the worker needs, or why it cannot be had. */
   | { readonly kind: "module"; readonly name: ModuleName; readonly module: WebAssembly.Module }
   | { readonly kind: "noModule"; readonly name: ModuleName; readonly error: ErrorRecord }
@@ -184,6 +188,7 @@ export type FromWorker =
   | { readonly kind: "alive" }
   | { readonly kind: "waiting" }
   | { readonly kind: "clock"; readonly now: number }
+  | { readonly kind: "yield" }
   | { readonly kind: "lost" }
   | { readonly kind: "replaced" }
   /** Asks for a connection to the shared worker. */

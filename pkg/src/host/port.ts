@@ -85,6 +85,8 @@ class WorkerEngine implements RunningEngine {
       void this.give(message.name);
     } else if (message.kind === "clock") {
       this.events.onClock(message.now);
+    } else if (message.kind === "yield") {
+      this.events.onYield();
     } else if (message.kind === "waiting") {
       this.waits = true;
       this.events.onWaiting();
@@ -187,7 +189,7 @@ class WorkerEngine implements RunningEngine {
     this.worker.postMessage({ kind: "inherit", options } satisfies ToWorker);
   }
 
-  async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+  async session(client: number, onResponses: OnResponses, guest: boolean): Promise<EngineHost> {
     if (client === this.options.client) {
       this.main.onResponses = onResponses;
       return this.main;
@@ -198,7 +200,7 @@ class WorkerEngine implements RunningEngine {
     const session = new PortSession(port1, onResponses);
     this.others.add(session);
     const opened = session.opened();
-    this.worker.postMessage({ kind: "join", client, port: port2 } satisfies ToWorker, [port2]);
+    this.worker.postMessage({ kind: "join", client, guest, port: port2 } satisfies ToWorker, [port2]);
     await opened;
     return session;
   }

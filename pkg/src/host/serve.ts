@@ -68,8 +68,8 @@ export class Served {
 }
 
 /** Serves a client on a port of its own. */
-export function serve(port: PortLike, engine: RunningEngine, client: number): void {
+export function serve(port: PortLike, engine: RunningEngine, client: number, guest: boolean): void {
   const served = new Served(port);
   served.listen();
-  void answer(port, OPENING, () => served.open((onResponses) => engine.session(client, onResponses)));
+  void answer(port, OPENING, () => served.open((onResponses) => engine.session(client, onResponses, guest)));
 }

@@ -36,6 +36,8 @@ const IDLE = 1000;
 const SMALL = 2048;
 /** Up to so many bytes are copied in a loop. */
 const BY_HAND = 512;
+/** Calls that the package makes by itself. A client that has made no other is not using the engine yet. */
+const OWN_CALLS = new Set(["metrics", "yield", "keepAnswers", "forgetAnswers"]);
 /** The size of the shared buffer. It is small, because a row that is kept keeps all of it. */
 const SHARED = 8192;
 let shared = new Uint8Array(0);
@@ -60,6 +62,8 @@ class ThreadSession implements EngineHost {
   readonly direct = true;
   /** Whether no call may reach the engine any more. */
   dead = false;
+  /** Whether its client has asked for something. */
+  isUsed = false;
 
   /** Set if the caller has a clock of its own. */
   readonly tick: (() => void) | undefined;
@@ -68,11 +72,13 @@ class ThreadSession implements EngineHost {
     private readonly engine: ThreadEngine,
     private readonly session: WasmSession,
     private readonly onResponses: OnResponses,
+    readonly guest: boolean,
   ) {
     this.tick = engine.tick;
   }
 
   submit(frame: Uint8Array): void {
+    this.isUsed = true;
     const now = performance.now();
     if (this.engine.isOurs(now)) {
       this.run(frame, now);
@@ -114,6 +120,8 @@ class ThreadSession implements EngineHost {
   async call(op: string, args: unknown, request?: number): Promise<unknown> {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw this.gone;
+    if (op === "yield") return this.engine.yields();
+    this.isUsed ||= !OWN_CALLS.has(op);
     this.tick?.();
     const value = await this.session.call(op, args, request).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
@@ -263,13 +271,13 @@ class ThreadEngine implements LeadingEngine {
     return this.release();
   }
 
-  session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+  session(client: number, onResponses: OnResponses, guest: boolean): Promise<EngineHost> {
     // Its clients followed another tab before, and ask again.
-    return this.open(client, onResponses, this.afterOther ? { life: this.life, stores: false } : undefined);
+    return this.open(client, onResponses, guest, this.afterOther ? { life: this.life, stores: false } : undefined);
   }
 
-  sessionOfFollower(life: number, client: number, onResponses: OnResponses): Promise<EngineHost> {
-    return this.open(client, onResponses, { life, stores: true });
+  sessionOfFollower(life: number, client: number, onResponses: OnResponses, guest: boolean): Promise<EngineHost> {
+    return this.open(client, onResponses, guest, { life, stores: true });
   }
 
   async forget(client?: number): Promise<void> {
@@ -280,13 +288,18 @@ class ThreadEngine implements LeadingEngine {
   }
 
   /** Opens a session. With `answers` it knows the stored answers to its client's writes, and may store those to later ones. */
-  private async open(client: number, onResponses: OnResponses, answers?: { readonly life: number; readonly stores: boolean }): Promise<EngineHost> {
+  private async open(
+    client: number,
+    onResponses: OnResponses,
+    guest: boolean,
+    answers?: { readonly life: number; readonly stores: boolean },
+  ): Promise<EngineHost> {
     if (this.isLost) throw leaderChanged(this.name);
     if (this.dead) throw local("Closed", "The database is closed.");
     const answer = (frame: Uint8Array): void => {
       if (!this.isLost) onResponses(frame);
     };
-    const session = new ThreadSession(this, this.engine.session(client, answer), onResponses);
+    const session = new ThreadSession(this, this.engine.session(client, answer), onResponses, guest);
     this.sessions.add(session);
     try {
       if (answers !== undefined) await session.call("keepAnswers", { client, ...answers });
@@ -295,6 +308,13 @@ class ThreadEngine implements LeadingEngine {
       throw error;
     }
     return session;
+  }
+
+  /** Somebody has other options: whether the engine ends for that, because only guests use it. */
+  yields(): boolean {
+    for (const { guest, isUsed } of this.sessions) if (isUsed && !guest) return false;
+    this.events.onYield();
+    return true;
   }
 
   /** Its clock was moved. */

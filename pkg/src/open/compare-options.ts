@@ -4,7 +4,7 @@
  * Only options that the opener gave are compared, each with the value that is in force: releases may have other defaults.
  * What the opener left out agrees with anything, so an option that only the engine's release knows does no harm. One that
  * only the opener's release knows is refused: the engine does not do it. `salvage` alone is not shared with those that left it
- * out. `create`, `lost`, `storage`, `integers`, `retry`, `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
+ * out. `create`, `guest`, `lost`, `storage`, `integers`, `retry`, `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
  */
 
 import { shown } from "../codec/kinds.js";
@@ -34,12 +34,27 @@ export function inherit(options: EngineOptions, own: EngineOptions): EngineOptio
   // A function of another tab is not to be had.
   const { clock } = "clock.now" in options.given ? options : { clock: undefined };
   // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
-  return { ...own, ...options, clock, name: own.name, place: own.place, client: own.client, create: false, lost: "refuse" };
+  return { ...own, ...options, clock, name: own.name, place: own.place, client: own.client, guest: own.guest, create: false, lost: "refuse" };
 }
 
 /** The value of an option by its path, as the engine was opened. */
 function optionOf(has: EngineOptions, path: string): unknown {
   return has.given[path] ?? path.split(".").reduce<unknown>((value, name) => (value as Given | undefined)?.[name], has);
+}
+
+/**
+ * Whether the engine of guests gives way to this opener: it has an option that the opener has not given, or another value than the
+ * opener wants. `ask` asks the leader; one of an older release knows no guests, and refuses that.
+ */
+export async function giveWay(instance: string, wanted: Given, has: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+  if (has.salvage) return false;
+  const isForeign = has.guest && Object.keys(has.given).some((option) => !(option in wanted));
+  const isAgreed = (): Promise<boolean> =>
+    agree(instance, wanted, has, () => ask("metrics")).then(
+      () => true,
+      () => false,
+    );
+  return (isForeign || !(await isAgreed())) && (await ask("yield").catch(() => false)) === true;
 }
 
 /**

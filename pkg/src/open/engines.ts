@@ -10,7 +10,7 @@ import { local, toError, type TabStoreError } from "../types/errors.js";
 import type { Following, Tab } from "../tabs/follow.js";
 import type { Connect } from "../tabs/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "../host/host.js";
-import { canFollow, live, lockName, registerWork, taken } from "../tabs/lock.js";
+import { canFollow, live, lockName, PATIENCE, registerWork, taken, within } from "../tabs/lock.js";
 import type { Checked, Given } from "./options.js";
 import { abortReason, unlessAborted } from "../client/signals.js";
 
@@ -122,6 +122,9 @@ export class PageEngine implements Tab {
         if (isOurs()) this.tell(error === null ? null : toError(error));
       },
       onClock: (now) => this.onClock(now),
+      onYield: () => {
+        if (this.opening === opening) void this.yield();
+      },
       onWaiting,
     }));
     const runs = opening.engine
@@ -242,11 +245,38 @@ export class PageEngine implements Tab {
     return true;
   }
 
-  /** A client has lost its session: its calls wait. */
-  private suspend(client: Client, died?: TabStoreError): void {
+  /**
+   * All handles are guests, and another tab wants other options: the engine ends in order, and this tab follows the other one. Calls
+   * under way are answered first, and later ones wait.
+   */
+  private async yield(): Promise<void> {
+    const under = [...this.clients.keys()].filter(({ isAttached }) => isAttached).map((client) => ({ client, calls: client.unanswered }));
+    for (const { client } of under) this.queue(client);
+    const opening = this.lose();
+    const isAnswered = (): boolean => under.every(({ client, calls }) => calls.every((call) => !client.unanswered.includes(call)));
+    for (const until = performance.now() + PATIENCE; !isAnswered() && performance.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 5));
+    await within(
+      opening.engine.then((running) => running.close()),
+      PATIENCE,
+    );
+    for (const { client } of isAnswered() ? [] : under) {
+      this.queues.get(client)?.dropFrames();
+      client.handOver(false, leaderChanged(this.options.name));
+    }
+    await opening.cut();
+    if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
+  }
+
+  /** Calls of a client wait from now on. */
+  private queue(client: Client): void {
     const queue = new CallQueue();
     this.attach(client, queue);
     this.queues.set(client, queue);
+  }
+
+  /** A client has lost its session: its calls wait. */
+  private suspend(client: Client, died?: TabStoreError): void {
+    this.queue(client);
     client.handOver(false, leaderChanged(this.options.name, died));
   }
 
@@ -293,7 +323,7 @@ export class PageEngine implements Tab {
       given,
       checked: { worker },
     } = this;
-    const session = await (await this.opening.engine).session(client.number, client.receive);
+    const session = await (await this.opening.engine).session(client.number, client.receive, client.guest);
     const wanted = this.clients.get(client);
     try {
       if (wanted !== undefined && wanted !== given) {
@@ -354,7 +384,7 @@ export class PageEngine implements Tab {
     const { opening } = this;
     for (const client of [...this.queues.keys()]) {
       try {
-        this.linked(client, await (this.newcomers.has(client) ? this.own(client) : running.session(client.number, client.receive)));
+        this.linked(client, await (this.newcomers.has(client) ? this.own(client) : running.session(client.number, client.receive, client.guest)));
       } catch (error) {
         if (this.opening !== opening) return;
         this.refuse(client, toError(error));
@@ -362,13 +392,20 @@ export class PageEngine implements Tab {
     }
   }
 
-  async agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
-    const { agree, inherit } = await loadSharing();
+  async agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+    const { agree, giveWay, inherit } = await loadSharing();
+    const { worker, ...wanted } = this.clients.get(client) ?? {};
+    if (!client.guest && (await giveWay(this.options.name, wanted, options, ask))) {
+      this.options = this.checked.engine;
+      this.given = this.checked.given;
+      this.opening.inherit(this.options);
+      return false;
+    }
     this.options = inherit(options, this.checked.engine);
     this.given = this.options.given;
     this.opening.inherit(this.options);
-    const { worker, ...wanted } = this.clients.get(client) ?? {};
-    await agree(this.options.name, wanted, options, metrics);
+    await agree(this.options.name, wanted, options, () => ask("metrics"));
+    return true;
   }
 
   onClock(clock: number): void {

@@ -97,6 +97,7 @@ async function join(platform: Platform, engine: PageEngine, checked: Checked, si
     given,
   } = checked;
   const client = new Client(number, bigints, backOff);
+  client.guest = checked.engine.guest;
   client.onEnd = onFrameEnd(() => client.fail(local("Closed", "The frame in which the database was opened is gone.")));
   try {
     await engine.join(client, given, signal);

@@ -13,6 +13,7 @@ import type { OpenOptions } from "../types/rows.js";
 
 const OPTIONS = new Set([
   "create",
+  "guest",
   "salvage",
   "lost",
   "storage",
@@ -181,6 +182,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
     path,
     place,
     create: (flag(options.create, "create") ?? true) && options.salvage !== true,
+    guest: flag(options.guest, "guest") ?? false,
     salvage: flag(options.salvage, "salvage") ?? false,
     lost: oneOf(options.lost, "lost", ["refuse", "recreate"]),
     kind: checkKind(options.kind),
@@ -209,7 +211,8 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   if (wanted !== undefined) own.worker = wanted;
   return {
     engine,
-    given: own,
+    // Those of a guest count only for an engine that it opens.
+    given: engine.guest ? (engine.salvage ? { salvage: true } : {}) : own,
     place,
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),

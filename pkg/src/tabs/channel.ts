@@ -27,6 +27,8 @@ export interface Seek extends Versioned {
   readonly life: number;
   /** Whether a port will come by way of the shared worker. */
   readonly hub: boolean;
+  /** Whether it is a guest. Releases before guests say nothing of it. */
+  readonly guest?: boolean;
 }
 
 /** A follower without a session asks whether the leader lives. */

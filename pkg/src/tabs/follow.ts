@@ -3,7 +3,7 @@
  * seeks a new one when another tab leads. Meanwhile its calls wait.
  */
 
-export { agree, inherit } from "../open/compare-options.js";
+export { agree, giveWay, inherit } from "../open/compare-options.js";
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
@@ -85,7 +85,7 @@ export class Follower extends CallQueue {
   seek(hub = this.tab.hub !== undefined): void {
     this.giveUp();
     const { tab, client } = this;
-    const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub };
+    const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub, guest: client.guest };
     this.sought = sought;
     if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.instance, sought)));
     tab.tell(sought);
@@ -151,7 +151,11 @@ export class Follower extends CallQueue {
   private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
     const { tab, client } = this;
     try {
-      await tab.agree(client, options, () => session.call("metrics", {}));
+      if (!(await tab.agree(client, options, (op) => session.call(op, {})))) {
+        // It leads no more in a moment. The next leader says so, unless this tab leads.
+        if (this.next === session) this.giveUp();
+        return;
+      }
     } catch (error) {
       this.refused(session, error);
       return;
@@ -280,8 +284,8 @@ export class Follower extends CallQueue {
 
 /** What a tab that follows asks of its engine's owner. */
 export interface Tab {
-  /** Compares the options with those of the leader's engine. Rejects if they differ. */
-  agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void>;
+  /** Compares the options with those of the leader's engine. Rejects if they differ; `false`: the leader's guests give way to them. */
+  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean>;
   /** The leader's clock was moved. */
   onClock(now: number): void;
   /** A client has a session: the first one, or one of another leader. */
@@ -352,7 +356,7 @@ export class Following {
     this.hub = hub;
   }
 
-  agree(...of: Parameters<Tab["agree"]>): Promise<void> {
+  agree(...of: Parameters<Tab["agree"]>): Promise<boolean> {
     this.isInjected = "clock.now" in of[1].given;
     return this.owner.agree(...of);
   }

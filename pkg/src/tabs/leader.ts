@@ -142,7 +142,7 @@ export class Leader {
     return (await within(this.hub, HUB_PATIENCE)) && this.hub;
   }
 
-  private seat({ client, number, life }: Seek, port: PortLike): void {
+  private seat({ client, number, life, guest }: Seek, port: PortLike): void {
     const { engine, seats, welcome: options } = this;
     const before = seats.get(client);
     if (engine === undefined || (before !== undefined && before.number >= number)) {
@@ -159,7 +159,7 @@ export class Leader {
       before?.port.close?.();
       // Or the end of its life before would delete what it stores in the next one.
       await this.forgotten;
-      if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(life, client, onResponses));
+      if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(life, client, onResponses, guest === true));
     })();
     served.listen();
     served.onLeave = () => this.leave(client, seat);

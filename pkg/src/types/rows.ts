@@ -107,6 +107,14 @@ export interface OpenOptions extends CallOptions {
    */
   readonly create?: boolean | undefined;
   /**
+   * `true`: the handle is a guest, as that of a tool that looks into an application's instance. Its options of the engine count only
+   * while nobody else gives any. It joins an open engine as it is, and is refused no option but a missing `salvage`. If its own tab
+   * leads, another tab that opens the instance with other options gets them: the guest's engine ends in order, the other tab leads,
+   * and the guest follows. That needs all handles on the instance but the new one to be guests. A transaction of a guest is aborted
+   * then. Within one page handles share the engine that the first one opened, guest or not. Default `false`.
+   */
+  readonly guest?: boolean | undefined;
+  /**
    * `true`: opens the readable data of an instance with damaged records. Writes reject with `ReadOnly`, and nothing
    * stored is changed. Every record is read once before `open` resolves. Rows whose keys lie in a damaged block are left
    * out, so that no older value replaces them; {@link Database.missing} lists them. A table whose name and schema are

@@ -81,7 +81,7 @@ export function tab(
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
   const following = new Following("Demo", number, connect, {
-    agree: async () => {},
+    agree: async () => true,
     onClock: () => {},
     linked: link,
     refuse: (_, error) => refuse(error),

@@ -7,6 +7,7 @@ export const OPTIONS: EngineOptions = {
   storage: "indexeddb",
   path: undefined,
   place: "demo",
+  guest: false,
   create: true,
   salvage: false,
   lost: "refuse",

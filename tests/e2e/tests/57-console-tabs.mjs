@@ -372,3 +372,45 @@ test(
   },
   { seconds: 120, needs: ["locators", "resizing"] },
 );
+
+test(
+  "W1: the console follows the options of an application, whoever opens the instance first, and keeps its own for instances made here",
+  async (t) => {
+    const server = await serveConsole(t);
+    const context = await startBrowser(t, { viewport: VIEWPORT });
+    const app = await context.newPage();
+    await load(app, server, "/package/");
+    const opens = (page, name, options) =>
+      page.evaluate(
+        async ([name, options]) => {
+          globalThis.db = await T.open(name, options);
+          return [db.role, (await db.metrics()).memtable.budget];
+        },
+        [name, options],
+      );
+    // The application made it, and is closed.
+    await opens(app, "myapp", { memtableBytes: 4 << 20 });
+    await app.evaluate(() => db.close());
+    const page = await openConsole(t, context, server, "#/myapp");
+    await part(page, "leads");
+    // The console's own options would be refused, and would be those of the application that gives none.
+    assert.deepEqual(await opens(app, "myapp", { memtableBytes: 8 << 20 }), ["follower", 8 << 20]);
+    await app.evaluate(() => db.close());
+    assert.deepEqual(await opens(app, "myapp", { memtableBytes: 2 << 20 }), ["leader", 2 << 20]);
+    await part(page, "follows");
+    await app.evaluate(() => db.close());
+
+    // One that is made here has small parts, also when it is opened again; an application still gets its own.
+    await page.goto(`${server.origin}/`);
+    await openInstance(page, "made-here");
+    await page.reload();
+    await part(page, "leads");
+    const seen = await context.newPage();
+    await load(seen, server, "/package/");
+    assert.deepEqual(await opens(seen, "made-here", { guest: true }), ["follower", 1 << 20]);
+    await seen.close();
+    assert.deepEqual(await opens(app, "made-here", {}), ["leader", 8 << 20]);
+    await part(page, "follows");
+  },
+  { seconds: 90, needs: ["locators"] },
+);

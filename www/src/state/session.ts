@@ -1,10 +1,11 @@
 /** The open instance: one at a time. The address says which; this makes it so. */
 
 import { signal } from "@preact/signals";
-import { type Database, type InstanceKind, open, type TabStoreError } from "tabstore";
+import { type Database, type InstanceKind, open, type OpenOptions, type TabStoreError } from "tabstore";
 
 import { asError, logged } from "./calls.ts";
 import { forgetTroubles, hear } from "./health.ts";
+import { isMadeHere, noteMade } from "./made-here.ts";
 import { watchPart } from "./tabs.ts";
 
 /** How to open an instance. */
@@ -59,25 +60,47 @@ const RETRY_MS = 1500;
 /** Rises with every change of mind, so that earlier work finds itself outdated. */
 let generation = 0;
 
-/** Small, so that with a table of some hundred kilobytes it is seen how the engine flushes, and splits its partitions. */
+/**
+ * For instances that are made here. They are small, so that with a table of some hundred kilobytes it is seen how the engine flushes,
+ * and splits its partitions.
+ */
 const DEMO = { memtableBytes: 1024 * 1024, partitions: { splitBytes: 256 * 1024, mergeBytes: 64 * 1024, splitOperations: 5000 } };
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
+/** An instance keeps its kind: one of another kind than a person has chosen is closed and refused. */
+async function ofKind(db: Database, kind: InstanceKind | undefined): Promise<Database> {
+  if (kind === undefined) return db;
+  const has = (await db.metrics()).kind;
+  if (has === kind) return db;
+  await db.close();
+  throw new Error(`There is an instance of this name already. It is of the kind ${has}, and keeps it.`);
+}
+
 /**
- * Opens an instance. Another tab may have it open with other options, or has moved its clock since; then the engine refuses
- * ours, and this tab shares it as it is.
+ * Opens an instance as a guest: the options of an application that uses it count. One that exists is opened with the options with which
+ * it was made here, else with the package's.
  */
+async function asGuest(name: string, { create, lost, ...own }: OpenOptions): Promise<Database> {
+  if (own.storage !== "memory" && lost !== "recreate") {
+    try {
+      return await ofKind(await open(name, { ...own, ...((await isMadeHere(name)) ? DEMO : {}), guest: true, create: false }), own.kind);
+    } catch (refusal) {
+      if (create !== true || asError(refusal).code !== "OTSObjectNotExist") throw refusal;
+    }
+  }
+  const db = await open(name, { ...own, ...DEMO, ...(lost === undefined ? {} : { lost }), guest: true, create: create === true });
+  if (own.storage !== "memory") await noteMade(name);
+  return db;
+}
+
+/** Opens an instance. Another tab may have moved its clock since; then the engine refuses ours, and this tab shares it as it is. */
 async function attempt({ name, storage, create, kind, clock, lost }: Wanted): Promise<Database> {
   const own = { storage, integers: "bigint", ...(kind === undefined ? {} : { kind }) } as const;
+  const wish = { ...own, create: create === true || lost === "recreate", ...(lost === undefined ? {} : { lost }) };
+  if (clock === undefined) return asGuest(name, wish);
   try {
-    return await open(name, {
-      ...own,
-      ...DEMO,
-      create: create === true || lost === "recreate",
-      ...(clock === undefined ? {} : { clock: { now: clock } }),
-      ...(lost === undefined ? {} : { lost }),
-    });
+    return await open(name, { ...wish, ...(wish.create || (await isMadeHere(name)) ? DEMO : {}), clock: { now: clock } });
   } catch (refusal) {
     if (asError(refusal).code !== "OTSParameterInvalid") throw refusal;
     const db = await open(name, { ...own, create: false }).catch(() => {
@@ -86,7 +109,7 @@ async function attempt({ name, storage, create, kind, clock, lost }: Wanted): Pr
     try {
       if (db.role === "leader") throw refusal;
       // This changes nothing. An engine with the device's clock refuses it.
-      if (clock !== undefined) await db.setClock((await db.metrics()).now);
+      await db.setClock((await db.metrics()).now);
       return db;
     } catch {
       await db.close();
