@@ -12,6 +12,9 @@
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/shell.js        the command line, beside any of these
 //   dist/cli.js          the program `npx tabstore`
+//   dist/vite.js         the plugin for Vite
+//   dist/inspector.js    the element <tabstore-inspector>, beside any of these
+//   dist/console/        the console, which the build of www/ puts there
 //   dist/react.js        React's hook for live queries, beside any of these
 //   dist/types/           the types, the same for all entries
 
@@ -179,7 +182,16 @@ writeFileSync(at("dist/files.json"), `${JSON.stringify(own)}\n`);
 
 // They work on the public interface, so they are the same beside each entry.
 const beside = { ...common, external: ["react"], outdir: "dist", sourcemap: "external" };
-await build({ ...beside, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", shell: "src/shell/index.ts", react: "src/react.ts" } });
+await build({
+  ...beside,
+  entryPoints: {
+    azure: "src/azure/index.ts",
+    timeline: "src/timeline/index.ts",
+    shell: "src/shell/index.ts",
+    inspector: "src/console/inspector.ts",
+    react: "src/react.ts",
+  },
+});
 await build({ ...beside, entryPoints: { schema: "src/schema/index.ts" }, splitting: true, chunkNames: "[name]-[hash]" });
 
 /** The program takes the database and the shell from the files beside it. */
@@ -202,9 +214,11 @@ await build({
   plugins: [siblings],
 });
 
+await build({ ...common, entryPoints: { vite: "src/console/vite.ts" }, outdir: "dist", platform: "node", target: "node20", minify: false });
+
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {
-  if (!name.endsWith(".js") || name === "node.js" || name === "cli.js") continue;
+  if (!name.endsWith(".js") || ["node.js", "cli.js", "vite.js"].includes(name)) continue;
   // The inline entry has none: it would hold the WebAssembly once more.
   const file = at(`dist/${name}.map`);
   const sourceMap = existsSync(file) && { content: readFileSync(file, "utf8"), url: `${name}.map`, includeSources: true };
@@ -214,7 +228,8 @@ for (const name of readdirSync(at("dist"))) {
 }
 
 // The types that the entries reach: those of the public modules, and no others.
-execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
+for (const project of ["tsconfig.build.json", "tsconfig.node.json"])
+  execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at(project)], { stdio: "inherit" });
 const types = at("dist/types");
 const reached = new Set();
 const reach = (file) => {
@@ -222,7 +237,16 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "shell/index.d.ts", "schema/index.d.ts", "react.d.ts"])
+for (const entry of [
+  "index.d.ts",
+  "azure/index.d.ts",
+  "timeline/index.d.ts",
+  "shell/index.d.ts",
+  "schema/index.d.ts",
+  "react.d.ts",
+  "console/vite.d.ts",
+  "console/inspector.d.ts",
+])
   reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);

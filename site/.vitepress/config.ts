@@ -43,6 +43,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["Follow the changes of a table", "streams"],
     ["Chats and feeds: timelines", "timelines"],
     ["Tables of Azure", "azure"],
+    ["The console", "console"],
     ["Command line", "shell"],
     ["In a framework", "frameworks"],
     ["When something goes wrong", "trouble"],
@@ -56,6 +57,8 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["tabstore/react", "tabstore/react/"],
     ["tabstore/timeline", "tabstore/timeline/"],
     ["tabstore/shell", "tabstore/shell/"],
+    ["tabstore/vite", "tabstore/vite/"],
+    ["tabstore/inspector", "tabstore/inspector/"],
     ["tabstore/azure", "tabstore/azure/"],
   ]),
   part("Browsers, limits, figures", "/", [

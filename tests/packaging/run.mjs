@@ -15,6 +15,7 @@ import { publint } from "publint";
 
 import { report, tier } from "../report.mjs";
 import { APPS, WRONG_ENTRY } from "./apps.mjs";
+import { consoleTests } from "./console.mjs";
 import { FRAMEWORKS } from "./frameworks.mjs";
 import { edits, REACT } from "./strict-mode.mjs";
 import { EXTRAS, EXTRAS_EXPECTED, MAIN, readmeExample } from "./programs.mjs";
@@ -32,7 +33,7 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".wasm": "application/wasm" };
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
 
 /** Runs a command to its end; fails with what it printed. */
 function run(command, args, cwd) {
@@ -95,7 +96,7 @@ async function serveFolder(folder) {
     createReadStream(file).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close(), cut: () => server.closeAllConnections() };
 }
 
 /** A port that is free. */
@@ -123,7 +124,7 @@ async function serveDev(app, folder) {
         () => false,
       )
     )
-      return { address, stop: () => child.kill() };
+      return { address, printed: () => printed, stop: () => child.kill() };
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   child.kill();
@@ -192,6 +193,10 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/timeline.js",
     "dist/shell.js",
     "dist/cli.js",
+    "dist/vite.js",
+    "dist/inspector.js",
+    "dist/console/index.html",
+    "dist/console/service-worker.js",
     "dist/types/index.d.ts",
     "dist/types/timeline/index.d.ts",
     "dist/types/shell/index.d.ts",
@@ -232,7 +237,7 @@ await test("Node: the readme's example runs in memory, and importing does nothin
     "inline.mjs":
       'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
     "import.mjs":
-      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/shell"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/shell"); await import("tabstore/inspector"); await import("tabstore/vite"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
@@ -368,6 +373,8 @@ await test(REACT.name, async () => {
     server.stop();
   }
 });
+
+await consoleTests({ test, install, serveDev, serveFolder, run, browser, tarball });
 
 // At the gate React's own test above stands for them.
 for (const app of tier === "full" ? FRAMEWORKS : []) {

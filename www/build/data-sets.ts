@@ -40,6 +40,8 @@ export function dataSets(): Plugin {
       for (const set of DATA_SETS) this.emitFile({ type: "asset", fileName: `data/${set.file}`, source: content(set, folder) });
       this.emitFile({ type: "asset", fileName: "data/NOTICE.txt", source: notice(folder) });
     },
+    // A copy of the console may have fewer of them.
+    transformIndexHtml: () => [{ tag: "meta", attrs: { name: "data-sets", content: DATA_SETS.map(({ file }) => file).join(" ") }, injectTo: "head" }],
     configureServer(server) {
       server.middlewares.use("/data", (request, response, next) => {
         const name = (request.url ?? "").slice(1).replace(/\?.*$/, "");

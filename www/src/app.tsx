@@ -16,12 +16,14 @@ import { healthChanged, leaveToTables } from "./state/health.ts";
 import { onLook } from "./state/look.ts";
 import { route } from "./state/route.ts";
 import { shellIsOpen, shellKey } from "./state/shell.ts";
+import { update } from "./state/offline.ts";
 import { closeInstance, isAskedFor, openInstance, session, wantedAt } from "./state/session.ts";
 import { readAgain, refreshTables, tables } from "./state/tables.ts";
 import { leadMoved } from "./state/tabs.ts";
 import { TableList } from "./tables/table-list.tsx";
 import { TableView } from "./tables/table-view.tsx";
 import { lazily } from "./ui/lazily.tsx";
+import { Banner } from "./ui/notice.tsx";
 
 const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
@@ -57,6 +59,17 @@ function followOthers(): void {
   if (leadMoved.value + healthChanged.value > 0) untracked(readAgain);
 }
 
+/** A new version of the console is there. The page is loaded again when a person says so: a form may be half filled. */
+function UpdateBanner() {
+  if (update.value === undefined) return null;
+  const action = (
+    <button type="button" class="button" onClick={update.value}>
+      Reload
+    </button>
+  );
+  return <Banner tone="info" title="A new version of the console is there" actions={action} />;
+}
+
 /** The page. */
 export function App() {
   useSignalEffect(followAddress);
@@ -85,6 +98,7 @@ export function App() {
         Skip to the content
       </a>
       <Header />
+      <UpdateBanner />
       <SessionBanners />
       {open ? (
         <div class="workplace">

@@ -5,6 +5,7 @@ import "./styles/index.css";
 import { render } from "preact";
 
 import { App } from "./app.tsx";
+import { keepOffline } from "./state/offline.ts";
 import { applyTheme } from "./state/theme.ts";
 import { keepFocus } from "./ui/focus.ts";
 
@@ -12,3 +13,4 @@ applyTheme();
 keepFocus();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);
+void keepOffline();

@@ -184,7 +184,7 @@ fn same(left: &Path, right: &Path) -> Result<bool, Failure> {
     Ok(right.is_file() && fs::read(left)? == fs::read(right)?)
 }
 
-/// Builds the package and then www/: the console.
+/// Builds the package and then www/: the console, which goes into the package too.
 pub fn console(profile: Profile) -> Result<(), Failure> {
     package(profile)?;
     tools::npm_packages("www")?;
@@ -194,7 +194,7 @@ pub fn console(profile: Profile) -> Result<(), Failure> {
 
 /// Makes the tarball that `npm publish` would send, and returns its path.
 pub fn pack(profile: Profile) -> Result<PathBuf, Failure> {
-    package(profile)?;
+    console(profile)?;
     let folder = target().join("pack");
     fs::create_dir_all(&folder)?;
     say("Packing the npm tarball");

@@ -84,7 +84,7 @@ pub fn run(words: &[String], profile: Profile) -> Result<(), Failure> {
         build::compile_ahead(profile)?;
     }
     let needs_build = |suite: &str| matches!(suite, "size" | "package" | "console" | "packaging" | "e2e" | "benches");
-    let with_console = suites.iter().any(|suite| matches!(*suite, "console" | "e2e"));
+    let with_console = suites.iter().any(|suite| matches!(*suite, "console" | "packaging" | "e2e"));
     let build = move || if with_console { build::console(profile) } else { build::package(profile) };
     let mut building = None;
     for suite in &suites {

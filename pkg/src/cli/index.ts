@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 
 import { type Database, double, inspectImport, open } from "../index.js";
 import { errorText, type Shell, type ShellHost, shell } from "../shell/index.js";
+import { CONSOLE_HELP, consoleArguments, serveConsole } from "../console/program.js";
 import { type Arguments, argumentsOf, HELP } from "./arguments.js";
 import { namesOf, readBlob, readHistory, writeStream } from "./files.js";
 import { print, printError } from "./output.js";
@@ -64,8 +65,31 @@ async function work(asked: Arguments): Promise<boolean> {
   }
 }
 
+/** Runs `tabstore console`. Gives its exit code, once it is stopped. */
+async function runConsole(given: readonly string[]): Promise<number> {
+  let asked: ReturnType<typeof consoleArguments>;
+  try {
+    asked = consoleArguments(given);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${CONSOLE_HELP.split("\n", 1)[0]}`);
+    return 2;
+  }
+  if (asked.help) {
+    console.log(CONSOLE_HELP);
+    return 0;
+  }
+  try {
+    await serveConsole(asked);
+    return 0;
+  } catch (error) {
+    console.error((error as Error).message);
+    return 1;
+  }
+}
+
 /** Runs the program. Gives its exit code. */
 async function main(given: readonly string[]): Promise<number> {
+  if (given[0] === "console") return runConsole(given.slice(1));
   let asked: Arguments;
   try {
     asked = argumentsOf(given);

@@ -45,3 +45,9 @@ export const DATA_SETS: readonly DataSet[] = [
   },
   { file: "flights-200k.json", title: "Flights", about: "Delay, distance and hour of flights; no unique key", rows: 200_000, table: "flights", key: [] },
 ];
+
+/** Those that lie beside this console: the page names them. A copy of the console has the small ones only. */
+export function offeredDataSets(): readonly DataSet[] {
+  const named = document.querySelector<HTMLMetaElement>('meta[name="data-sets"]')?.content.split(" ");
+  return named === undefined ? DATA_SETS : DATA_SETS.filter(({ file }) => named.includes(file));
+}

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { count } from "../lib/format.ts";
 import { Icon } from "../ui/icon.tsx";
-import { DATA_SETS, type DataSet } from "./data-sets.ts";
+import { type DataSet, offeredDataSets } from "./data-sets.ts";
 
 /** The props of the choice. */
 interface SourceChoiceProps {
@@ -26,7 +26,7 @@ export function SourceChoice({ busy, onDataSet, onFile }: SourceChoiceProps) {
     <div class="stack">
       <h3>A data set</h3>
       <ul class="choices">
-        {DATA_SETS.map((set) => (
+        {offeredDataSets().map((set) => (
           <li key={set.file}>
             <button type="button" class="choice" aria-disabled={busy} onClick={() => onDataSet(set)}>
               <b>{set.title}</b>

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { type Database, double, inspectImport } from "tabstore";
 import type { ShellHost } from "tabstore/shell";
 
-import { DATA_SETS } from "../importing/data-sets.ts";
+import { offeredDataSets } from "../importing/data-sets.ts";
 import { logged } from "../state/calls.ts";
 import { save } from "../ui/save.ts";
 
@@ -45,7 +45,7 @@ function pick(name: string): Promise<Blob> {
 }
 
 async function read(name: string): Promise<Blob> {
-  if (!DATA_SETS.some(({ file }) => file === name)) return pick(name);
+  if (!offeredDataSets().some(({ file }) => file === name)) return pick(name);
   const response = await fetch(`data/${name}`);
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
   return response.blob();
@@ -65,7 +65,10 @@ export const HOST: ShellHost = {
     save(file.slice(0, file.size, "application/octet-stream"), lastPart(name));
   },
   confirm: ask,
-  files: async (prefix) => DATA_SETS.map(({ file }) => file).filter((file) => file.startsWith(prefix)),
+  files: async (prefix) =>
+    offeredDataSets()
+      .map(({ file }) => file)
+      .filter((file) => file.startsWith(prefix)),
 };
 
 /** The calls that are written down, and what the service calls them. */
