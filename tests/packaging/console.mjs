@@ -15,7 +15,7 @@ const inline = (source) => source.replace('from "tabstore"', 'from "tabstore/inl
 const app = (version, change = (source) => source) => ({
   name: `Vite ${version}`,
   folder: `inspector-vite-${version.split(".")[0]}`,
-  dev: { vite: version },
+  dev: { vite: version, typescript: "5.9.3" },
   serve: ["node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--strictPort", "--port"],
   build: ["node_modules/vite/bin/vite.js", "build", "--logLevel", "warn"],
   files: Object.fromEntries(
@@ -24,6 +24,18 @@ const app = (version, change = (source) => source) => ({
       .map((name) => [name, name === "main.js" ? change(readFileSync(path.join(example, name), "utf8")) : readFileSync(path.join(example, name), "utf8")]),
   ),
 });
+
+const TYPED = `import { defineConfig, type Plugin } from "vite";
+import { tabstore } from "tabstore/vite";
+import type { TabstoreInspector } from "tabstore/inspector";
+const plugin: Plugin = tabstore({ path: "/__db/" });
+export default defineConfig({ plugins: [plugin, tabstore()] });
+const element: TabstoreInspector = document.createElement("tabstore-inspector");
+element.instance = "shop";
+// @ts-expect-error a path is a text
+tabstore({ path: 5 });
+`;
+const STRICT = "--noEmit --strict --exactOptionalPropertyTypes --module esnext --moduleResolution bundler --target es2022 --skipLibCheck".split(" ");
 
 /** A context whose pages' complaints fail the test. */
 async function pages(browser, options = {}) {
@@ -180,6 +192,8 @@ export async function consoleTests({ test, install, serveDev, serveFolder, run, 
       const server = await serveDev(one, folder);
       const { context, errors } = await pages(browser);
       try {
+        const missing = await fetch(`${server.address}__tabstore/none`);
+        assert.equal(missing.status, 404);
         assert.match(server.printed(), /TabStore console: http:\/\/127\.0\.0\.1:\d+\/__tabstore\//);
         const app = await context.newPage();
         await app.goto(server.address);
@@ -236,6 +250,8 @@ export async function consoleTests({ test, install, serveDev, serveFolder, run, 
         server.stop();
       }
 
+      writeFileSync(path.join(folder, "typed.ts"), TYPED);
+      run(process.execPath, ["node_modules/typescript/bin/tsc", ...STRICT, "typed.ts"], folder);
       run(process.execPath, one.build, folder);
       const built = readdirSync(path.join(folder, "dist"), { recursive: true }).filter((name) => statSync(path.join(folder, "dist", name)).isFile());
       assert.ok(!existsSync(path.join(folder, "dist/__tabstore")));

@@ -4,6 +4,8 @@
  * @module tabstore/vite
  */
 
+import type { IncomingMessage, ServerResponse } from "node:http";
+
 import { CONSOLE, filesOf } from "./files.js";
 
 /** Options of {@link tabstore}. */
@@ -14,7 +16,8 @@ export interface TabstorePluginOptions {
 
 /** What the plugin uses of Vite's development server, in Vite 7 and 8. */
 export interface TabstoreViteServer {
-  readonly middlewares: { use(path: string, handle: (request: never, response: never, next: () => void) => void): unknown };
+  /** Those of `connect`. */
+  readonly middlewares: object;
   readonly config: { readonly base: string; readonly logger: { info(text: string): void } };
   readonly resolvedUrls: { readonly local: string[]; readonly network: string[] } | null;
   printUrls(): void;
@@ -25,6 +28,13 @@ export interface TabstorePlugin {
   readonly name: "tabstore";
   readonly apply: "serve";
   configureServer(server: TabstoreViteServer): void;
+}
+
+type Handle = (request: IncomingMessage & { readonly originalUrl?: string }, response: ServerResponse) => void;
+
+/** What is used of `connect`: its own types are in a package that not every application has. */
+interface Middlewares {
+  use(path: string, handle: Handle): unknown;
 }
 
 /** In development each visit has the network, and a kept console would outlive an update of the package. */
@@ -61,15 +71,13 @@ export function tabstore(options: TabstorePluginOptions = {}): TabstorePlugin {
       const { base, logger } = server.config;
       const below = base.startsWith("/") ? base.replace(/\/$/, "") : "";
       const place = below + folder;
-      server.middlewares.use(place.slice(0, -1), ((
-        request: Parameters<typeof answer>[0] & { originalUrl?: string },
-        response: Parameters<typeof answer>[1],
-        next: () => void,
-      ) => {
+      const handle: Handle = (request, response) => {
         // Without the last slash the addresses of the page's files would be those of the folder above.
         if (request.originalUrl?.replace(/[?#].*$/s, "") === place.slice(0, -1)) response.writeHead(302, { Location: place }).end();
-        else if (!answer(request, response)) next();
-      }) as never);
+        // Behind this Vite would answer with the page of the application.
+        else if (!answer(request, response)) response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" }).end("not here\n");
+      };
+      (server.middlewares as Middlewares).use(place.slice(0, -1), handle);
       const print = server.printUrls.bind(server);
       server.printUrls = () => {
         print();

@@ -10,7 +10,7 @@ import { local, toError, type TabStoreError } from "../types/errors.js";
 import type { Following, Tab } from "../tabs/follow.js";
 import type { Connect } from "../tabs/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "../host/host.js";
-import { canFollow, live, lockName, PATIENCE, registerWork, taken, within } from "../tabs/lock.js";
+import { canFollow, live, lockName, registerWork, taken } from "../tabs/lock.js";
 import type { Checked, Given } from "./options.js";
 import { abortReason, unlessAborted } from "../client/signals.js";
 
@@ -123,7 +123,7 @@ export class PageEngine implements Tab {
       },
       onClock: (now) => this.onClock(now),
       onYield: () => {
-        if (this.opening === opening) void this.yield();
+        void this.yield(opening);
       },
       onWaiting,
     }));
@@ -222,9 +222,7 @@ export class PageEngine implements Tab {
     // Later: it has calls to refuse.
     void Promise.resolve()
       .then(() => died.cut())
-      .then(() => {
-        if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
-      });
+      .then(() => this.resumeAside());
   }
 
   /** A fresh engine runs, or another tab leads. */
@@ -245,25 +243,26 @@ export class PageEngine implements Tab {
     return true;
   }
 
-  /**
-   * All handles are guests, and another tab wants other options: the engine ends in order, and this tab follows the other one. Calls
-   * under way are answered first, and later ones wait.
-   */
-  private async yield(): Promise<void> {
-    const under = [...this.clients.keys()].filter(({ isAttached }) => isAttached).map((client) => ({ client, calls: client.unanswered }));
-    for (const { client } of under) this.queue(client);
-    const opening = this.lose();
-    const isAnswered = (): boolean => under.every(({ client, calls }) => calls.every((call) => !client.unanswered.includes(call)));
-    for (const until = performance.now() + PATIENCE; !isAnswered() && performance.now() < until; ) await new Promise((resolve) => setTimeout(resolve, 5));
-    await within(
-      opening.engine.then((running) => running.close()),
-      PATIENCE,
-    );
-    for (const { client } of isAnswered() ? [] : under) {
+  /** All handles are guests, and another tab wants other options: this tab follows that one. */
+  private async yield(opening: ReturnType<Start>): Promise<void> {
+    const { endInOrder } = await loadSharing();
+    // Two tabs may ask for it.
+    if (this.opening !== opening) return;
+    const clients = [...this.clients.keys()].filter(({ isAttached }) => isAttached);
+    const done = endInOrder(clients);
+    for (const client of clients) this.queue(client);
+    this.lose();
+    const isDone = await done(opening.engine);
+    for (const client of isDone ? [] : clients) {
       this.queues.get(client)?.dropFrames();
       client.handOver(false, leaderChanged(this.options.name));
     }
     await opening.cut();
+    this.resumeAside();
+  }
+
+  /** Opens again, unless the page is put aside or needs no engine any more. */
+  private resumeAside(): void {
     if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
   }
 

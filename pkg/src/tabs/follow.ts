@@ -4,6 +4,7 @@
  */
 
 export { agree, giveWay, inherit } from "../open/compare-options.js";
+export { endInOrder } from "./yield.js";
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
