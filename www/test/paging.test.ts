@@ -118,3 +118,35 @@ test("R3: a page that cannot be read shows its error, and only if it was asked f
   await setTimeout(1);
   assert.deepEqual(shown, [[1, 2, 3, 4], [8]]);
 });
+
+/** A store that goes through three rows a call, and keeps the even ones. */
+const sparse: GetRange = async (request) => {
+  const got = await store({ ...request, limit: 3 });
+  return { ...got, rows: got.rows.filter(({ primaryKey }) => Number(primaryKey.id) % 2 === 0).slice(0, request.limit) };
+};
+const filter = { column: "even", comparator: "EXIST" } as const;
+
+test("R3, R6: with a filter a page goes on until it is full, and tells what that cost", async () => {
+  const one = await pageFrom(sparse, view({ filter, limit: 3 }), undefined);
+  assert.deepEqual([ids(one), one.consumed.read], [[2, 4, 6], 2]);
+  const two = await pageFrom(sparse, view({ filter, limit: 3 }), one.next);
+  assert.deepEqual([ids(two), two.next], [[8, 10], undefined]);
+  assert.deepEqual(ids(await pageBefore(sparse, view({ filter, limit: 2 }), { id: 8n })), [4, 6]);
+  // Backward it does not go on before the range.
+  const last = await pageBefore(sparse, view({ filter, limit: 4, start: { id: 7n } }), undefined);
+  assert.deepEqual([ids(last), last.before, last.consumed.read], [[8, 10], false, 2]);
+});
+
+test("R3, R6: a search that is stopped reads no more, and shows nothing", async () => {
+  let calls = 0;
+  const shown: unknown[] = [];
+  const turns = new PageTurns((page, error) => shown.push(page ?? error));
+  const never: GetRange = async () => {
+    calls += 1;
+    if (calls === 2) turns.stop();
+    return { rows: [], nextStartPrimaryKey: { id: 1n }, consumed: { read: 1, write: 0 } };
+  };
+  turns.read(view({ filter }), (asked, signal) => pageFrom(never, asked, undefined, signal));
+  await setTimeout(20);
+  assert.deepEqual([calls, shown], [2, []]);
+});

@@ -31,6 +31,8 @@ test("an address comes back as it was written", () => {
     { instance: "lesson", clock: 1469030400000, storage: "memory", table: "t" },
     { instance: "demo", table: "reading", view: "inside" },
     { instance: "sandbox", storage: "memory", view: "inside" },
+    { instance: "demo", table: "t", where: `["all",["a?#&","EQUAL","STRING","x"]]`, columns: ["b", "a,b"], rows: "100" },
+    { instance: "demo", table: "t", columns: [] },
     { instance: "demo", account: "demo" },
     { instance: "demo", account: "demo", entities: "stations", filter: "Name eq 'a&b?#' and n gt 3", select: ["Name", "a,b"] },
     { example: "", settings: {} },

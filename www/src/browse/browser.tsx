@@ -2,10 +2,12 @@
 
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { PrimaryKey, RangeKey, TableDescription } from "tabstore";
+import type { GetRangeRequest, PrimaryKey, RangeKey, Row, TableDescription, ValueType } from "tabstore";
 
+import { parseFilter, toFilter } from "../lib/filters.ts";
 import { counted } from "../lib/format.ts";
 import { keyOf, keyText, parseEnd } from "../lib/keys.ts";
+import { PAGE_SIZES } from "../lib/route.ts";
 import { logged } from "../state/calls.ts";
 import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
@@ -18,40 +20,54 @@ import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from
 import { PutDialog } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { RowDialog } from "./row-dialog.tsx";
+import { type KnownColumns, ViewBar } from "./view-bar.tsx";
 
-const PAGE_SIZES = ["25", "50", "100", "500"] as const;
-
-/** The range that the address names, or the error in it. */
-function useView(table: TableDescription, limit: number): { readonly view: View | undefined; readonly wrong: unknown } {
-  const { order = "FORWARD", start = [], end = [] } = route.value;
+/** The range and the filter that the address names, or the error in them. */
+function useView(table: TableDescription): { readonly view: View | undefined; readonly conditions: number; readonly wrong: unknown } {
+  const { order = "FORWARD", start = [], end = [], where, rows = "50" } = route.value;
   const { tableName, primaryKey: schema } = table;
   // A table that was described again is the same table.
-  const said = JSON.stringify([tableName, schema, order, start, end]);
+  const said = JSON.stringify([tableName, schema, order, start, end, where, rows]);
   return useMemo(() => {
     try {
-      const view = { tableName, schema, direction: order, limit, start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
-      return { view, wrong: undefined };
+      const given = parseFilter(where);
+      const filter = toFilter(given);
+      const ends = { start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
+      return { view: { tableName, schema, direction: order, limit: Number(rows), ...ends, filter }, conditions: given.conditions.length, wrong: undefined };
     } catch (wrong) {
-      return { view: undefined, wrong };
+      return { view: undefined, conditions: 0, wrong };
     }
-  }, [limit, said]);
+  }, [said]);
+}
+
+/** The attribute columns of rows, with the type of each one's first value. */
+function columnTypes(rows: readonly Row[]): KnownColumns {
+  const types = new Map<string, ValueType>();
+  for (const row of rows) {
+    for (const name of row.columnNames) {
+      if (!types.has(name)) types.set(name, row.type(name) ?? "STRING");
+    }
+  }
+  return types;
 }
 
 /** The text at the foot: our place in the table. */
 function place(page: Page): string {
   const [first] = page.rows;
   const last = page.rows.at(-1);
-  if (first === undefined || last === undefined) return "No rows here";
+  const cost = `, ${counted(page.consumed.read, "read unit")}`;
+  if (first === undefined || last === undefined) return `No rows here${cost}`;
   const keys = first === last ? keyText(first.primaryKey) : `${keyText(first.primaryKey)} … ${keyText(last.primaryKey)}`;
-  return `${counted(page.rows.length, "row")}: ${keys}`;
+  return `${counted(page.rows.length, "row")}: ${keys}${cost}`;
 }
 
 /** The browser. */
 export function Browser({ table }: { readonly table: TableDescription }) {
-  const [size, setSize] = useState<(typeof PAGE_SIZES)[number]>("50");
-  const { view, wrong } = useView(table, Number(size));
+  const { view, conditions, wrong } = useView(table);
   const [page, setPage] = useState<Page>();
   const [failure, setFailure] = useState<unknown>();
+  /** Units of a search that goes on. */
+  const [searched, setSearched] = useState(0);
   const [opened, setOpened] = useState<PrimaryKey>();
   const [putting, setPutting] = useState(false);
   const [turns] = useState(
@@ -59,25 +75,38 @@ export function Browser({ table }: { readonly table: TableDescription }) {
       new PageTurns((got, error) => {
         setPage(got);
         setFailure(error);
+        setSearched(0);
       }),
   );
   const read = (turn: Turn) => {
     if (view !== undefined) turns.read(view, turn);
   };
-  const range = (request: Parameters<ReturnType<typeof database>["getRange"]>[0]) =>
-    logged("GetRange", `${request.tableName}, ${request.direction?.toLowerCase()}, limit ${request.limit}`, () => database().getRange(request));
+  const range = (signal: AbortSignal) => async (request: GetRangeRequest) => {
+    const subject = `${request.tableName}, ${request.direction?.toLowerCase()}, limit ${request.limit}`;
+    const got = await logged("GetRange", subject, () => database().getRange(request));
+    if (request.filter !== undefined && got.nextStartPrimaryKey !== null && !signal.aborted) setSearched((units) => units + got.consumed.read);
+    return got;
+  };
   const turnFrom =
     (key: RangeKey | undefined): Turn =>
-    (shown) =>
-      pageFrom(range, shown, key);
+    (shown, signal) =>
+      pageFrom(range(signal), shown, key, signal);
   const from = (key: RangeKey | undefined) => read(turnFrom(key));
-  const before = (key: RangeKey | undefined) => read((shown) => pageBefore(range, shown, key));
+  const before = (key: RangeKey | undefined) => read((shown, signal) => pageBefore(range(signal), shown, key, signal));
   const again = () => {
     if (view !== undefined) turns.again(view, turnFrom(page?.from));
   };
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
-  useEffect(() => from(undefined), [view]);
+  const known = useMemo(() => columnTypes(page?.rows ?? []), [page]);
+
+  useEffect(() => {
+    from(undefined);
+    return () => {
+      turns.stop();
+      setSearched(0);
+    };
+  }, [view]);
   const changes = useRef(rowsChanged.peek());
   useSignalEffect(() => {
     if (rowsChanged.value === changes.current) return;
@@ -93,8 +122,26 @@ export function Browser({ table }: { readonly table: TableDescription }) {
         onRefresh={again}
         onPut={() => setPutting(true)}
       />
+      <ViewBar table={table} view={view} known={known} conditions={conditions} />
+      {searched > 0 && (
+        <p class="row hint">
+          <span role="status">Looking for rows that match: {counted(searched, "read unit")} so far.</span>
+          <button
+            type="button"
+            class="button small"
+            onClick={() => {
+              turns.stop();
+              setSearched(0);
+            }}
+          >
+            Stop
+          </button>
+        </p>
+      )}
       <ErrorNote error={wrong ?? failure} />
-      {page !== undefined && wrong === undefined && <Grid key={table.tableName} table={table} rows={page.rows} onOpen={(row) => setOpened(keyOf(row))} />}
+      {page !== undefined && wrong === undefined && (
+        <Grid key={table.tableName} table={table} rows={page.rows} chosen={route.value.columns} onOpen={(row) => setOpened(keyOf(row))} />
+      )}
       {page !== undefined && wrong === undefined && (
         <footer class="pager">
           <span role="status" class="pager-place">
@@ -102,7 +149,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
           </span>
           <div class="row push">
             <label class="row tight">
-              Rows a page <Select value={size} options={PAGE_SIZES} onChange={setSize} />
+              Rows a page <Select value={route.value.rows ?? "50"} options={PAGE_SIZES} onChange={(rows) => navigate({ ...route.value, rows }, true)} />
             </label>
             <div class="button-group" role="group" aria-label="Pages">
               <PageButton icon="first" label="First page" disabled={!page.before} onClick={() => from(undefined)} />

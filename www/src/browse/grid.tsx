@@ -1,9 +1,9 @@
-/** The rows of a page as a table: key columns first, then every column that any of the rows has. */
+/** The rows of a page as a table: key columns first, then the chosen columns, or every column that any of the rows has. */
 
 import { useMemo } from "preact/hooks";
 import type { Row, TableDescription, ValueType } from "tabstore";
 
-import { keyText } from "../lib/keys.ts";
+import { keyId } from "../lib/keys.ts";
 import { useColumns } from "../ui/column-pager.tsx";
 import { moveFocus, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
@@ -12,6 +12,8 @@ import { isNumeric, ValueText } from "./value.tsx";
 interface GridProps {
   readonly table: TableDescription;
   readonly rows: readonly Row[];
+  /** The attribute columns that are shown, in order; `undefined`: all that the rows have, by name. */
+  readonly chosen: readonly string[] | undefined;
   readonly onOpen: (row: Row) => void;
 }
 
@@ -22,8 +24,8 @@ function columnOf(rows: readonly Row[], name: string): { readonly name: string; 
 }
 
 /** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
-export function Grid({ table, rows, onOpen }: GridProps) {
-  const all = useMemo(() => [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows]);
+export function Grid({ table, rows, chosen, onOpen }: GridProps) {
+  const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
   const { names, pager } = useColumns(all, rows.length);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
   const { body, focused } = useRowFocus(rows);
@@ -53,7 +55,7 @@ export function Grid({ table, rows, onOpen }: GridProps) {
           <tbody ref={body}>
             {rows.map((row, place) => (
               <tr
-                key={keyText(row.primaryKey)}
+                key={keyId(table.primaryKey, row.primaryKey)}
                 onFocusIn={() => focused(place)}
                 onClick={(event) => {
                   // To its button the focus comes back.

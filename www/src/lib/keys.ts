@@ -2,7 +2,7 @@
 
 import { INF_MAX, INF_MIN, type InfMax, type InfMin, type KeyColumn, type PrimaryKey, type RangeKey, type Row, type Value } from "tabstore";
 
-import { parseKey, shortText } from "./values.ts";
+import { MAX_INTEGER, parseKey, shortText, text } from "./values.ts";
 
 /** The direction of a range. */
 export type Direction = "FORWARD" | "BACKWARD";
@@ -85,4 +85,28 @@ export function parseEnd(schema: readonly KeyColumn[], typed: readonly string[],
     }
   });
   return key;
+}
+
+/** The least key after a key that some row may have; an end that is open at a column is itself between rows. */
+function keyAfter(schema: readonly KeyColumn[], key: RangeKey): RangeKey {
+  const last = schema.at(-1)?.name;
+  if (last === undefined || schema.some(({ name }) => rank(key[name] as End) !== 1)) return key;
+  const value = key[last];
+  if (typeof value === "string") return { ...key, [last]: `${value}\0` };
+  if (value instanceof Uint8Array) return { ...key, [last]: Uint8Array.of(...value, 0) };
+  return { ...key, [last]: value === MAX_INTEGER ? INF_MAX : (value as bigint) + 1n };
+}
+
+/** A range as it is read, in the order of the keys: counts and deletions know no other. A start is included, an end is not. */
+export function ascending(
+  schema: readonly KeyColumn[],
+  { direction, start, end }: { readonly direction: Direction; readonly start: RangeKey | undefined; readonly end: RangeKey | undefined },
+): { readonly start?: RangeKey; readonly end?: RangeKey } {
+  const [from, to] = direction === "FORWARD" ? [start, end] : [end && keyAfter(schema, end), start && keyAfter(schema, start)];
+  return { ...(from === undefined ? {} : { start: from }), ...(to === undefined ? {} : { end: to }) };
+}
+
+/** A text that only this key has, to find its row again: {@link keyText} is cut. */
+export function keyId(schema: readonly KeyColumn[], key: Readonly<Record<string, Value>>): string {
+  return JSON.stringify(schema.map(({ name }) => text(key[name] as Value)));
 }

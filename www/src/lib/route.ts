@@ -3,6 +3,7 @@
  * reload, a bookmark and the back button all come back to it.
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
+ *     #/demo/reading?where=["all",["wet","EQUAL","BOOLEAN","true"]]&columns=["wet","note"]&rows=100
  *     #/demo/reading?view=units
  *     #/demo/reading?view=inside
  *     #/demo?account=demo&entities=stations&filter=Height gt 500
@@ -12,6 +13,11 @@
  */
 
 import type { Direction } from "./keys.ts";
+
+/** Rows that a page of a table may have. */
+export const PAGE_SIZES = ["25", "50", "100", "500"] as const;
+/** One of these. */
+export type PageSize = (typeof PAGE_SIZES)[number];
 
 /** The first part of the addresses of the examples. */
 const EXAMPLES = "examples";
@@ -41,6 +47,12 @@ export interface Route {
   readonly start?: readonly string[] | undefined;
   /** Its end. */
   readonly end?: readonly string[] | undefined;
+  /** The conditions on its rows, as `formatFilter` writes them; none: all rows. */
+  readonly where?: string | undefined;
+  /** The columns shown, in this order; none: all, by name. The key's are always shown. */
+  readonly columns?: readonly string[] | undefined;
+  /** Rows a page; none: 50. */
+  readonly rows?: PageSize | undefined;
   /** The account of the Azure Table service that is shown in place of the instance's tables. */
   readonly account?: string | undefined;
   /** The table of entities shown. */
@@ -88,6 +100,9 @@ export function parseRoute(hash: string): Route {
     order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
     start: texts(parameters.get("start")),
     end: texts(parameters.get("end")),
+    where: parameters.get("where") || undefined,
+    columns: texts(parameters.get("columns")),
+    rows: PAGE_SIZES.find((size) => size === parameters.get("rows")),
     account,
     entities,
     filter: entities === undefined ? undefined : parameters.get("filter") || undefined,
@@ -114,6 +129,9 @@ export function formatRoute(route: Route): string {
     for (const side of ["start", "end"] as const) {
       if (route[side]?.some((text) => text !== "")) parameters.set(side, JSON.stringify(route[side]));
     }
+    if (route.where !== undefined) parameters.set("where", route.where);
+    if (route.columns !== undefined) parameters.set("columns", JSON.stringify(route.columns));
+    if (route.rows !== undefined) parameters.set("rows", route.rows);
   }
   if (route.account !== undefined) {
     parameters.set("account", route.account);

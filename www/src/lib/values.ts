@@ -14,7 +14,8 @@ export const KEY_TYPES: readonly KeyType[] = ["STRING", "INTEGER", "BINARY"];
 
 const INTEGER = /^[+-]?\d+$/;
 const MIN_INTEGER = -(2n ** 63n);
-const MAX_INTEGER = 2n ** 63n - 1n;
+/** The largest integer of 64 bits. */
+export const MAX_INTEGER = 2n ** 63n - 1n;
 
 /** The type of a value that was read. */
 export function typeOf(value: Value): ValueType {
