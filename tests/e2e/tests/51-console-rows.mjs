@@ -110,3 +110,120 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     { seconds: 90, needs: ["locators"] },
   );
 }
+
+/** A few people. */
+const people = async () => {
+  await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "STRING" }] });
+  const rows = { ann: { age: 30n, city: "Oslo" }, bob: { age: 40n, city: "Rome" }, cy: { age: 50n } };
+  for (const [id, attributes] of Object.entries(rows)) await db.putRow({ tableName: "people", primaryKey: { id }, attributes });
+};
+const person = (other, id) => other.evaluate(async (id) => (await db.getRow({ tableName: "people", primaryKey: { id } })).row?.toObject(), id);
+const cell = (page, id, column) =>
+  page
+    .locator(".browser table.grid tr")
+    .filter({ has: page.getByRole("button", { name: id, exact: true }) })
+    .locator(`td[data-column="${column}"]`);
+
+test(
+  "W1, R1: cells are edited in place by mouse and keyboard, changes of several rows are gathered and saved at once, or given up",
+  async (t) => {
+    const { page, other } = await withProgram(t, "edited", people);
+    await show(page, "#/edited/people");
+    await firstKey(page, "ann");
+    await cell(page, "ann", "age").click();
+    await page.getByLabel("Value of age").fill("31");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 change in 1 row").waitFor();
+    assert.deepEqual(await page.evaluate(() => [document.activeElement.dataset.column, document.activeElement.innerText.replace(/\s+/g, " ")]), [
+      "age",
+      "31 (not saved)",
+    ]);
+
+    // From there by keyboard: a type that does not fit is refused, Escape gives up, a missing value is put, a value is taken away.
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("F2");
+    await page.getByLabel("Value of age").fill("old");
+    await page.keyboard.press("Enter");
+    await page.getByText("“old” is not an integer").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "40");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getByLabel("Type of city").inputValue(), "STRING", "the type of the column in other rows");
+    await page.getByLabel("Value of city").fill("Lima");
+    await page.keyboard.press("Enter");
+    await cell(page, "bob", "city").click();
+    await page.getByRole("button", { name: "No value" }).click();
+    const changes = page.getByRole("region", { name: "Changes" });
+    await changes.getByText("3 changes in 3 rows").waitFor();
+    assert.deepEqual(await person(other, "ann"), { id: "ann", age: 30, city: "Oslo" }, "nothing is written before the save");
+    await changes.getByRole("button", { name: "Show them" }).click();
+    assert.deepEqual(await faults(page, "changes of cells"), []);
+    await changes.getByText("This row is the same as").first().click();
+    await changes.getByText(/update --pk/).waitFor();
+
+    // They outlive a look elsewhere.
+    await page.getByRole("button", { name: "Units and calls" }).click();
+    await page.goBack();
+    await changes.getByText("3 changes in 3 rows").waitFor();
+    await changes.getByRole("button", { name: "Save" }).click();
+    await changes.waitFor({ state: "detached" });
+    assert.deepEqual(await Promise.all(["ann", "bob", "cy"].map((id) => person(other, id))), [
+      { id: "ann", age: 31, city: "Oslo" },
+      { id: "bob", age: 40 },
+      { id: "cy", age: 50, city: "Lima" },
+    ]);
+
+    await cell(page, "ann", "city").click();
+    await page.getByLabel("Value of city").fill("Bern");
+    // A click elsewhere keeps it.
+    await cell(page, "cy", "age").click();
+    await page.keyboard.press("Escape");
+    await changes.getByRole("button", { name: "Discard" }).click();
+    await changes.waitFor({ state: "detached" });
+    assert.equal(await cell(page, "ann", "city").innerText(), "Oslo");
+  },
+  { needs: ["locators"] },
+);
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(
+    `W1, R6: of gathered changes only rows that are as they were read are written; the others stand beside what was typed (${size})`,
+    async (t) => {
+      const { page, other } = await withProgram(t, "conflict", people, viewport);
+      await show(page, "#/conflict/people");
+      await firstKey(page, "ann");
+      const type = async (id, column, text) => {
+        await cell(page, id, column).click();
+        await page.getByLabel(`Value of ${column}`).fill(text);
+        await page.keyboard.press("Enter");
+      };
+      await type("ann", "age", "31");
+      await type("bob", "age", "41");
+      await type("cy", "age", "51");
+      await other.evaluate(async () => {
+        await db.updateRow({ tableName: "people", primaryKey: { id: "ann" }, put: { city: "Paris" } });
+        await db.updateRow({ tableName: "people", primaryKey: { id: "bob" }, put: { age: 99n } });
+        await db.deleteRow({ tableName: "people", primaryKey: { id: "cy" } });
+      });
+      const changes = page.getByRole("region", { name: "Changes" });
+      await changes.getByRole("button", { name: "Save" }).click();
+      await changes.getByText("2 rows are not as they were read").waitFor();
+      assert.deepEqual(await person(other, "ann"), { id: "ann", age: 31, city: "Paris" }, "another column of it was changed, so both are kept");
+      assert.equal((await person(other, "bob")).age, 99);
+      const texts = await changes.locator("tbody tr").first().innerText();
+      for (const said of ["bob", "40", "99", "41"]) assert.match(texts, new RegExp(`\\b${said}\\b`));
+      assert.deepEqual(await faults(page, "a conflict of cells"), []);
+      await fitsWidth(page, "a conflict of cells");
+      await changes.getByRole("button", { name: "Overwrite" }).first().click();
+      await changes.getByText("1 change in 1 row").waitFor();
+      assert.equal((await person(other, "bob")).age, 41);
+      await changes.getByRole("button", { name: "Keep what is stored" }).click();
+      await changes.waitFor({ state: "detached" });
+      assert.equal(await person(other, "cy"), undefined);
+      assert.deepEqual(await keysShown(page), ["ann", "bob"]);
+    },
+    { needs: ["locators"] },
+  );
+}

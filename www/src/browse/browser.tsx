@@ -4,23 +4,29 @@ import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GetRangeRequest, PrimaryKey, RangeKey, Row, TableDescription, ValueType } from "tabstore";
 
+import { type Edits, withEdit } from "../lib/edits.ts";
 import { parseFilter, toFilter } from "../lib/filters.ts";
 import { counted } from "../lib/format.ts";
-import { keyOf, keyText, parseEnd } from "../lib/keys.ts";
+import { keyId, keyOf, keyText, parseEnd } from "../lib/keys.ts";
 import { PAGE_SIZES } from "../lib/route.ts";
 import { logged } from "../state/calls.ts";
+import { editsOf, keepEdits } from "../state/edits.ts";
 import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { Select } from "../ui/field.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { PageButton } from "../ui/page-button.tsx";
+import type { EditsPanelProps } from "./edits-panel.tsx";
 import { Grid } from "./grid.tsx";
 import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
 import { PutDialog } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { RowDialog } from "./row-dialog.tsx";
 import { type KnownColumns, ViewBar } from "./view-bar.tsx";
+
+const EditsPanel = lazily<EditsPanelProps>(async () => (await import("./edits-panel.tsx")).EditsPanel);
 
 /** The range and the filter that the address names, or the error in them. */
 function useView(table: TableDescription): { readonly view: View | undefined; readonly conditions: number; readonly wrong: unknown } {
@@ -96,6 +102,9 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const again = () => {
     if (view !== undefined) turns.again(view, turnFrom(page?.from));
   };
+  const edits = editsOf(table.tableName);
+  const keep = (next: Edits) => keepEdits(table.tableName, next);
+  const isEditable = table.allowUpdate && table.indexOf === null;
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
   const known = useMemo(() => columnTypes(page?.rows ?? []), [page]);
@@ -140,8 +149,17 @@ export function Browser({ table }: { readonly table: TableDescription }) {
       )}
       <ErrorNote error={wrong ?? failure} />
       {page !== undefined && wrong === undefined && (
-        <Grid key={table.tableName} table={table} rows={page.rows} chosen={route.value.columns} onOpen={(row) => setOpened(keyOf(row))} />
+        <Grid
+          key={table.tableName}
+          table={table}
+          rows={page.rows}
+          chosen={route.value.columns}
+          edits={edits}
+          onOpen={(row) => setOpened(keyOf(row))}
+          onEdit={isEditable ? (row, column, edit) => keep(withEdit(edits, keyId(table.primaryKey, row.primaryKey), row, column, edit)) : undefined}
+        />
       )}
+      {edits.size > 0 && <EditsPanel table={table} edits={edits} onChange={keep} onSaved={again} />}
       {page !== undefined && wrong === undefined && (
         <footer class="pager">
           <span role="status" class="pager-place">

@@ -1,11 +1,14 @@
 /** The rows of a page as a table: key columns first, then the chosen columns, or every column that any of the rows has. */
 
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Row, TableDescription, ValueType } from "tabstore";
 
+import type { CellEdit, Edits } from "../lib/edits.ts";
 import { keyId } from "../lib/keys.ts";
 import { useColumns } from "../ui/column-pager.tsx";
-import { moveFocus, useRowFocus } from "./row-focus.ts";
+import { CellEditor, EditText } from "./cell.tsx";
+import { moveBetweenCells } from "./cell-focus.ts";
+import { useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -15,80 +18,158 @@ interface GridProps {
   /** The attribute columns that are shown, in order; `undefined`: all that the rows have, by name. */
   readonly chosen: readonly string[] | undefined;
   readonly onOpen: (row: Row) => void;
+  /** The changes that are not saved. */
+  readonly edits: Edits;
+  /** Takes a change of a cell; without it the rows cannot be edited here. */
+  readonly onEdit: ((row: Row, column: string, edit: CellEdit) => void) | undefined;
 }
 
 /** A column with the types that its values have in these rows. */
-function columnOf(rows: readonly Row[], name: string): { readonly name: string; readonly types: readonly ValueType[]; readonly numeric: boolean } {
+interface Column {
+  readonly name: string;
+  readonly types: readonly ValueType[];
+  readonly numeric: boolean;
+}
+
+function columnOf(rows: readonly Row[], name: string): Column {
   const types = [...new Set(rows.flatMap((row) => row.type(name) ?? []))];
   return { name, types, numeric: types.every((type) => type === "INTEGER" || type === "DOUBLE") };
 }
 
-/** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
-export function Grid({ table, rows, chosen, onOpen }: GridProps) {
+function Head({ table, columns }: { readonly table: TableDescription; readonly columns: readonly Column[] }) {
+  return (
+    <thead>
+      <tr>
+        {table.primaryKey.map(({ name, type }) => (
+          <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>
+            {name}
+            <span class="type">{type}</span>
+          </th>
+        ))}
+        {columns.map(({ name, types, numeric }) => (
+          <th key={name} scope="col" class={numeric ? "right" : ""}>
+            {name}
+            <span class="type">{types.join(" · ")}</span>
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+/** The cells of a row's key. The first has the button that opens the row. */
+function KeyCells({ table, row }: { readonly table: TableDescription; readonly row: Row }) {
+  return table.primaryKey.map(({ name }, at) => (
+    <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
+      {at > 0 ? (
+        <ValueText value={row.primaryKey[name]} />
+      ) : (
+        <button type="button" class="open-row" title="Open this row">
+          <ValueText value={row.primaryKey[name]} />
+        </button>
+      )}
+    </td>
+  ));
+}
+
+/** A cell that is edited, by the place of its row and its column. */
+interface Editing {
+  readonly id: string;
+  readonly column: string;
+}
+
+/** The cell that an event comes from; there are thousands, so the table listens for all of them. */
+function cellAt(event: Event): { readonly place: number; readonly column: string | undefined; readonly cell: HTMLTableCellElement | null } | undefined {
+  const target = event.target instanceof Element ? event.target : undefined;
+  const row = target?.closest("tr");
+  if (!row || target?.closest("form, label, input")) return undefined;
+  const cell = target?.closest("td") ?? null;
+  return { place: row.sectionRowIndex, column: cell?.dataset.column, cell };
+}
+
+/** The grid. A row opens by its first cell, which is a button, or by a click into its key; other cells are edited. */
+export function Grid({ table, rows, chosen, onOpen, edits, onEdit }: GridProps) {
   const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
   const { names, pager } = useColumns(all, rows.length);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
+  const ids = useMemo(() => rows.map((row) => keyId(table.primaryKey, row.primaryKey)), [rows]);
   const { body, focused } = useRowFocus(rows);
+  const [editing, setEditing] = useState<Editing>();
+  /** The cell that was left, to which the focus comes back. */
+  const [left, setLeft] = useState<Editing>();
+  useLayoutEffect(() => {
+    const row = left === undefined ? undefined : body.current?.rows[ids.indexOf(left.id)];
+    row?.querySelector<HTMLElement>(`td[data-column="${left?.column}"]`)?.focus();
+  }, [left]);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
+  const begin = (event: Event, opens: boolean) => {
+    const at = cellAt(event);
+    const row = rows[at?.place ?? -1];
+    if (at === undefined || row === undefined) return;
+    if (onEdit !== undefined && at.column !== undefined) {
+      event.preventDefault();
+      setEditing({ id: ids[at.place] ?? "", column: at.column });
+    } else if (opens) {
+      // To its button the focus comes back.
+      body.current?.rows[at.place]?.querySelector<HTMLElement>(".open-row")?.focus();
+      onOpen(row);
+    }
+  };
+  const end = () => {
+    // The focus goes back to the cell, unless it went elsewhere by a click.
+    if (body.current?.querySelector(".cell-edit")?.contains(document.activeElement)) setLeft(editing);
+    setEditing(undefined);
+  };
   return (
     <>
       {pager}
       <div class="grid-scroll" tabIndex={-1}>
-        <table class="grid" onKeyDown={moveFocus}>
-          <caption class="visually-hidden">Rows of {table.tableName}. Arrow keys move between rows, Enter opens one.</caption>
-          <thead>
-            <tr>
-              {table.primaryKey.map(({ name, type }) => (
-                <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>
-                  {name}
-                  <span class="type">{type}</span>
-                </th>
-              ))}
-              {columns.map(({ name, types, numeric }) => (
-                <th key={name} scope="col" class={numeric ? "right" : ""}>
-                  {name}
-                  <span class="type">{types.join(" · ")}</span>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody ref={body}>
-            {rows.map((row, place) => (
-              <tr
-                key={keyId(table.primaryKey, row.primaryKey)}
-                onFocusIn={() => focused(place)}
-                onClick={(event) => {
-                  // To its button the focus comes back.
-                  event.currentTarget.querySelector("button")?.focus();
-                  onOpen(row);
-                }}
-              >
-                {table.primaryKey.map(({ name }, at) => (
-                  <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
-                    {at > 0 ? (
-                      <ValueText value={row.primaryKey[name]} />
-                    ) : (
-                      <button
-                        type="button"
-                        class="open-row"
-                        title="Open this row"
-                        onClick={(event) => {
-                          event.stopPropagation();
-                          onOpen(row);
-                        }}
+        <table class="grid">
+          <caption class="visually-hidden">
+            Rows of {table.tableName}. Arrow keys move between cells. Enter opens a row{onEdit !== undefined && ", or edits a cell"}.
+          </caption>
+          <Head table={table} columns={columns} />
+          <tbody
+            ref={body}
+            onFocusIn={(event) => focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0)}
+            onClick={(event) => begin(event, true)}
+            onKeyDown={(event) => {
+              if (event.key === "F2" || (event.key === "Enter" && event.target instanceof HTMLTableCellElement)) begin(event, false);
+              else moveBetweenCells(event);
+            }}
+          >
+            {rows.map((row, place) => {
+              const id = ids[place] ?? "";
+              const edited = edits.get(id);
+              return (
+                <tr key={id} class={edited?.now === undefined ? "" : "conflicted"}>
+                  <KeyCells table={table} row={row} />
+                  {columns.map(({ name, types, numeric }) => {
+                    const edit = edited?.cells.get(name);
+                    const isEditing = editing?.id === id && editing.column === name;
+                    return (
+                      <td
+                        key={name}
+                        class={isEditing ? "editing" : `${numeric ? "right" : ""}${edit === undefined ? "" : " edited"}`}
+                        tabIndex={onEdit === undefined ? undefined : -1}
+                        data-column={name}
                       >
-                        <ValueText value={row.primaryKey[name]} />
-                      </button>
-                    )}
-                  </td>
-                ))}
-                {columns.map(({ name, numeric }) => (
-                  <td key={name} class={numeric ? "right" : ""}>
-                    <ValueText value={row.get(name)} />
-                  </td>
-                ))}
-              </tr>
-            ))}
+                        {isEditing && onEdit !== undefined ? (
+                          <CellEditor row={row} column={name} likely={types[0]} edit={edit} onEdit={(change) => onEdit(row, name, change)} onEnd={end} />
+                        ) : edit === undefined ? (
+                          <ValueText value={row.get(name)} />
+                        ) : (
+                          <>
+                            <EditText edit={edit} most={120} />
+                            <span class="visually-hidden"> (not saved)</span>
+                          </>
+                        )}
+                      </td>
+                    );
+                  })}
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       </div>
