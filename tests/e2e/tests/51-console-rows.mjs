@@ -227,3 +227,82 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     { needs: ["locators"] },
   );
 }
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(
+    `R2, R6, W1: rows are chosen by mouse and keyboard and deleted together, unless they were changed meanwhile (${size})`,
+    async (t) => {
+      const { page, other } = await withProgram(t, "chosen", people, viewport);
+      await show(page, "#/chosen/people");
+      await firstKey(page, "ann");
+      const bar = page.getByRole("region", { name: "Chosen rows" });
+      await page.getByRole("checkbox", { name: "Choose row ann" }).check();
+      await page.getByRole("button", { name: "bob", exact: true }).focus();
+      await page.keyboard.press("ArrowLeft");
+      await page.keyboard.press("Space");
+      await bar.getByText("2 rows chosen").waitFor();
+      await page.getByRole("checkbox", { name: "Choose row bob" }).uncheck();
+      await page.getByRole("checkbox", { name: "Choose row ann" }).click();
+      await page.getByRole("checkbox", { name: "Choose row cy" }).click({ modifiers: ["Shift"] });
+      await bar.getByText("3 rows chosen").waitFor();
+      await page.getByRole("checkbox", { name: "Choose row cy" }).uncheck();
+      await other.evaluate(() => db.updateRow({ tableName: "people", primaryKey: { id: "bob" }, put: { age: 41n } }));
+      await bar.getByRole("button", { name: "Delete rows" }).click();
+      const dialog = page.getByRole("dialog");
+      assert.deepEqual(await faults(page, "the deletion of chosen rows"), []);
+      await fitsWidth(page, "the deletion of chosen rows");
+      await dialog.getByText("The same as").click();
+      await dialog.getByRole("tab", { name: "JavaScript" }).click();
+      await dialog.getByText(/db\.batchWriteRow\(\[/).waitFor();
+      await dialog.getByRole("button", { name: "Delete 2 rows" }).click();
+      await dialog.getByText("1 row deleted. 1 row was changed meanwhile and stays.").waitFor();
+      assert.equal(await person(other, "ann"), undefined);
+      assert.equal((await person(other, "bob")).age, 41);
+      await dialog.getByRole("button", { name: "Delete them anyway" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await firstKey(page, "cy");
+      assert.equal(await person(other, "bob"), undefined);
+      await page.getByRole("checkbox", { name: "Choose all rows of this page" }).check();
+      await bar.getByRole("button", { name: "Choose none" }).click();
+      await bar.waitFor({ state: "detached" });
+    },
+    { needs: ["locators"] },
+  );
+}
+
+test(
+  "R3, W1: the rows of a range that match a filter are counted and deleted, and the number is told; the whole table needs its name",
+  async (t) => {
+    const { page, other } = await withProgram(t, "ranges", readings);
+    const count = () => other.evaluate(async () => (await db.count({ tableName: "reading" })).count);
+    // Backward the start is the greater key, and it is included.
+    const where = encodeURIComponent('["all",["wet","EQUAL","BOOLEAN","true"]]');
+    await show(page, `#/ranges/reading?order=BACKWARD&start=["4999"]&end=["999"]&where=${where}`);
+    await firstKey(page, "4999");
+    await page.getByRole("button", { name: "Delete range" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("4 rows of the range that match the filter are deleted, with all versions.").waitFor();
+    assert.deepEqual(await faults(page, "the deletion of a range"), []);
+    await other.evaluate(() => db.deleteRow({ tableName: "reading", primaryKey: { id: 1999 } }));
+    await dialog.getByRole("button", { name: "Delete 4 rows" }).click();
+    await dialog.getByText("3 rows deleted").waitFor();
+    await dialog.getByText(/4 rows had been counted: others have written meanwhile/).waitFor();
+    await dialog.getByText("The same as").click();
+    await dialog.getByRole("tab", { name: "JavaScript" }).click();
+    await dialog.getByText(/db\.deleteRange\(\{/).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    await page.getByText("There are no rows in this range.").waitFor();
+    assert.equal(await count(), 11_996);
+
+    await show(page, "#/ranges/reading");
+    await firstKey(page, "0");
+    await page.getByRole("button", { name: "Delete range" }).click();
+    await dialog.getByText("11,996 rows of the whole table are deleted").waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Delete 11,996 rows" }).isDisabled());
+    await dialog.getByLabel("Type reading to confirm").fill("reading");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("11,996 rows deleted").waitFor();
+    assert.equal(await count(), 0);
+  },
+  { seconds: 90, needs: ["locators"] },
+);

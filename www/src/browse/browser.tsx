@@ -18,6 +18,8 @@ import { Select } from "../ui/field.tsx";
 import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { PageButton } from "../ui/page-button.tsx";
+import type { Chosen, ChosenBarProps } from "./delete-chosen.tsx";
+import type { DeleteRangeProps } from "./delete-range.tsx";
 import type { EditsPanelProps } from "./edits-panel.tsx";
 import { Grid } from "./grid.tsx";
 import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
@@ -27,6 +29,10 @@ import { RowDialog } from "./row-dialog.tsx";
 import { type KnownColumns, ViewBar } from "./view-bar.tsx";
 
 const EditsPanel = lazily<EditsPanelProps>(async () => (await import("./edits-panel.tsx")).EditsPanel);
+const ChosenBar = lazily<ChosenBarProps>(async () => (await import("./delete-chosen.tsx")).ChosenBar);
+const DeleteRange = lazily<DeleteRangeProps>(async () => (await import("./delete-range.tsx")).DeleteRangeDialog);
+
+const NONE: Chosen = new Map();
 
 /** The range and the filter that the address names, or the error in them. */
 function useView(table: TableDescription): { readonly view: View | undefined; readonly conditions: number; readonly wrong: unknown } {
@@ -75,6 +81,8 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   /** Units of a search that goes on. */
   const [searched, setSearched] = useState(0);
   const [opened, setOpened] = useState<PrimaryKey>();
+  const [chosen, setChosen] = useState<Chosen>(NONE);
+  const [deletesRange, setDeletesRange] = useState(false);
   const [putting, setPutting] = useState(false);
   const [turns] = useState(
     () =>
@@ -104,6 +112,15 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   };
   const edits = editsOf(table.tableName);
   const keep = (next: Edits) => keepEdits(table.tableName, next);
+  const choose = (rows: readonly Row[], on: boolean) => {
+    const next = new Map(chosen);
+    for (const row of rows) {
+      const id = keyId(table.primaryKey, row.primaryKey);
+      if (on) next.set(id, row);
+      else next.delete(id);
+    }
+    setChosen(next);
+  };
   const isEditable = table.allowUpdate && table.indexOf === null;
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
@@ -114,6 +131,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
     return () => {
       turns.stop();
       setSearched(0);
+      setChosen(NONE);
     };
   }, [view]);
   const changes = useRef(rowsChanged.peek());
@@ -131,7 +149,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
         onRefresh={again}
         onPut={() => setPutting(true)}
       />
-      <ViewBar table={table} view={view} known={known} conditions={conditions} />
+      <ViewBar table={table} view={view} known={known} conditions={conditions} onDelete={table.indexOf === null ? () => setDeletesRange(true) : undefined} />
       {searched > 0 && (
         <p class="row hint">
           <span role="status">Looking for rows that match: {counted(searched, "read unit")} so far.</span>
@@ -155,10 +173,13 @@ export function Browser({ table }: { readonly table: TableDescription }) {
           rows={page.rows}
           chosen={route.value.columns}
           edits={edits}
+          chosenRows={chosen}
+          onChoose={table.indexOf === null ? choose : undefined}
           onOpen={(row) => setOpened(keyOf(row))}
           onEdit={isEditable ? (row, column, edit) => keep(withEdit(edits, keyId(table.primaryKey, row.primaryKey), row, column, edit)) : undefined}
         />
       )}
+      {chosen.size > 0 && <ChosenBar table={table} chosen={chosen} onChange={setChosen} onDeleted={again} />}
       {edits.size > 0 && <EditsPanel table={table} edits={edits} onChange={keep} onSaved={again} />}
       {page !== undefined && wrong === undefined && (
         <footer class="pager">
@@ -184,6 +205,17 @@ export function Browser({ table }: { readonly table: TableDescription }) {
         </footer>
       )}
       {opened !== undefined && <RowDialog table={table} primaryKey={opened} onClose={() => setOpened(undefined)} onChanged={again} />}
+      {deletesRange && view !== undefined && (
+        <DeleteRange
+          table={table}
+          view={view}
+          onClose={() => setDeletesRange(false)}
+          onDeleted={() => {
+            setChosen(NONE);
+            from(undefined);
+          }}
+        />
+      )}
       {putting && (
         <PutDialog
           table={table}

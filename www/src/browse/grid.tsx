@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Row, TableDescription, ValueType } from "tabstore";
 
 import type { CellEdit, Edits } from "../lib/edits.ts";
-import { keyId } from "../lib/keys.ts";
+import { keyId, keyText } from "../lib/keys.ts";
 import { useColumns } from "../ui/column-pager.tsx";
 import { CellEditor, EditText } from "./cell.tsx";
 import { moveBetweenCells } from "./cell-focus.ts";
@@ -22,6 +22,10 @@ interface GridProps {
   readonly edits: Edits;
   /** Takes a change of a cell; without it the rows cannot be edited here. */
   readonly onEdit: ((row: Row, column: string, edit: CellEdit) => void) | undefined;
+  /** The rows that are chosen, by their ids. */
+  readonly chosenRows: ReadonlyMap<string, Row>;
+  /** Chooses rows, or takes them out; without it rows cannot be chosen. */
+  readonly onChoose: ((rows: readonly Row[], chosen: boolean) => void) | undefined;
 }
 
 /** A column with the types that its values have in these rows. */
@@ -36,12 +40,24 @@ function columnOf(rows: readonly Row[], name: string): Column {
   return { name, types, numeric: types.every((type) => type === "INTEGER" || type === "DOUBLE") };
 }
 
-function Head({ table, columns }: { readonly table: TableDescription; readonly columns: readonly Column[] }) {
+/** The props of the head. */
+interface HeadProps {
+  readonly table: TableDescription;
+  readonly columns: readonly Column[];
+  /** Whether all rows are chosen. */
+  readonly chosen: boolean;
+  readonly onChoose: ((chosen: boolean) => void) | undefined;
+}
+
+function Head({ table, columns, chosen, onChoose }: HeadProps) {
   return (
     <thead>
       <tr>
-        {table.primaryKey.map(({ name, type }) => (
+        {table.primaryKey.map(({ name, type }, at) => (
           <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>
+            {at === 0 && onChoose !== undefined && (
+              <input type="checkbox" class="choose" aria-label="Choose all rows of this page" checked={chosen} onClick={() => onChoose(!chosen)} />
+            )}
             {name}
             <span class="type">{type}</span>
           </th>
@@ -57,10 +73,29 @@ function Head({ table, columns }: { readonly table: TableDescription; readonly c
   );
 }
 
+/** The props of the cells of a key. */
+interface KeyCellsProps {
+  readonly table: TableDescription;
+  readonly row: Row;
+  readonly chosen: boolean;
+  readonly onChoose: ((chosen: boolean, toHere: boolean) => void) | undefined;
+}
+
 /** The cells of a row's key. The first has the button that opens the row. */
-function KeyCells({ table, row }: { readonly table: TableDescription; readonly row: Row }) {
+function KeyCells({ table, row, chosen, onChoose }: KeyCellsProps) {
   return table.primaryKey.map(({ name }, at) => (
     <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
+      {at === 0 && onChoose !== undefined && (
+        <input
+          type="checkbox"
+          class="choose"
+          // Arrow keys go to it: the tab key has the rows to pass.
+          tabIndex={-1}
+          aria-label={`Choose row ${keyText(row.primaryKey)}`}
+          checked={chosen}
+          onClick={(event) => onChoose(event.currentTarget.checked, event.shiftKey)}
+        />
+      )}
       {at > 0 ? (
         <ValueText value={row.primaryKey[name]} />
       ) : (
@@ -88,12 +123,18 @@ function cellAt(event: Event): { readonly place: number; readonly column: string
 }
 
 /** The grid. A row opens by its first cell, which is a button, or by a click into its key; other cells are edited. */
-export function Grid({ table, rows, chosen, onOpen, edits, onEdit }: GridProps) {
+export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, onChoose }: GridProps) {
   const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
   const { names, pager } = useColumns(all, rows.length);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
   const ids = useMemo(() => rows.map((row) => keyId(table.primaryKey, row.primaryKey)), [rows]);
   const { body, focused } = useRowFocus(rows);
+  /** The place of the row that was chosen last: from it the shift key chooses all rows to another one. */
+  const [anchor, setAnchor] = useState(0);
+  const choose = (place: number, chosen: boolean, toHere: boolean) => {
+    onChoose?.(toHere ? rows.slice(Math.min(anchor, place), Math.max(anchor, place) + 1) : rows.slice(place, place + 1), chosen);
+    setAnchor(place);
+  };
   const [editing, setEditing] = useState<Editing>();
   /** The cell that was left, to which the focus comes back. */
   const [left, setLeft] = useState<Editing>();
@@ -126,9 +167,10 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit }: GridProps) 
       <div class="grid-scroll" tabIndex={-1}>
         <table class="grid">
           <caption class="visually-hidden">
-            Rows of {table.tableName}. Arrow keys move between cells. Enter opens a row{onEdit !== undefined && ", or edits a cell"}.
+            Rows of {table.tableName}. Arrow keys move between cells. Space chooses a row at its box. Enter opens a row
+            {onEdit !== undefined && ", or edits a cell"}.
           </caption>
-          <Head table={table} columns={columns} />
+          <Head table={table} columns={columns} chosen={ids.every((id) => chosenRows.has(id))} onChoose={onChoose && ((chosen) => onChoose(rows, chosen))} />
           <tbody
             ref={body}
             onFocusIn={(event) => focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0)}
@@ -142,8 +184,8 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit }: GridProps) 
               const id = ids[place] ?? "";
               const edited = edits.get(id);
               return (
-                <tr key={id} class={edited?.now === undefined ? "" : "conflicted"}>
-                  <KeyCells table={table} row={row} />
+                <tr key={id} class={`${edited?.now === undefined ? "" : "conflicted"}${chosenRows.has(id) ? " chosen" : ""}`}>
+                  <KeyCells table={table} row={row} chosen={chosenRows.has(id)} onChoose={onChoose && ((chosen, toHere) => choose(place, chosen, toHere))} />
                   {columns.map(({ name, types, numeric }) => {
                     const edit = edited?.cells.get(name);
                     const isEditing = editing?.id === id && editing.column === name;

@@ -30,6 +30,8 @@ interface ViewBarProps {
   readonly known: KnownColumns;
   /** How many conditions the filter has. */
   readonly conditions: number;
+  /** Asks whether all of the rows are to be deleted; an index has no rows of its own to delete. */
+  readonly onDelete: (() => void) | undefined;
 }
 
 /** The number of rows of a view, and what it cost to count them. */
@@ -47,7 +49,7 @@ async function countRows(view: View): Promise<Counted> {
 }
 
 /** The bar. */
-export function ViewBar({ table, view, known, conditions }: ViewBarProps) {
+export function ViewBar({ table, view, known, conditions, onDelete }: ViewBarProps) {
   const [open, setOpen] = useState<"filter" | "columns">();
   const [found, setFound] = useState<Counted>();
   const action = useAction();
@@ -71,6 +73,11 @@ export function ViewBar({ table, view, known, conditions }: ViewBarProps) {
         >
           Count rows
         </button>
+        {onDelete !== undefined && (
+          <button type="button" class="button small" aria-disabled={view === undefined} onClick={() => view !== undefined && onDelete()}>
+            Delete range
+          </button>
+        )}
         <span role="status" class="hint">
           {action.busy && "Counting …"}
           {!action.busy &&

@@ -6,6 +6,7 @@ import { linesOf, type ShellRequest } from "tabstore/shell";
 import { type ImportShown, importJavascript, importLines } from "./import.ts";
 import { javascript } from "./javascript.ts";
 import { npmSdk } from "./npm-sdk.ts";
+import { isOwn, ownNote, type OwnShown } from "./own.ts";
 import { python } from "./python.ts";
 
 /** The languages, in the order of their tabs. */
@@ -15,7 +16,7 @@ export const LANGUAGES = ["Shell", "JavaScript", "npm SDK", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** What a dialog does. */
-export type Shown = ShellRequest | ImportShown;
+export type Shown = ShellRequest | ImportShown | OwnShown;
 
 /** A table, as far as the code needs it. */
 export type KnownTable = Pick<TableDescription, "primaryKey"> & Partial<TableDescription>;
@@ -48,6 +49,7 @@ export function codeOf(language: Language, asked: Shown, instance: string, table
     if (language === "Shell") return importLines(asked);
     return language === "JavaScript" ? importJavascript(asked, instance) : importInSdk(language, asked, instance);
   }
+  if (isOwn(asked)) return language === "JavaScript" ? javascript(asked, instance) : ownNote(language, asked);
   const request = ordered(asked, table);
   switch (language) {
     case "Shell":

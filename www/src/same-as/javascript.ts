@@ -3,6 +3,7 @@
 import type { ShellRequest } from "tabstore/shell";
 
 import { before, list, type Part, render } from "./document.ts";
+import type { OwnShown } from "./own.ts";
 import { kindOf } from "./values.ts";
 
 /** Names that the code needs of the package. */
@@ -58,7 +59,7 @@ export function literal(value: unknown, needs: Needs): Part {
 }
 
 /** The statement of a request; `needs` gets the names that it uses. */
-function statement({ operation, request }: ShellRequest, needs: Needs): string {
+function statement({ operation, request }: ShellRequest | OwnShown, needs: Needs): string {
   const given = literal(request, needs);
   if (operation === "scan") return `for await (const row of ${render(before("db.scan(", given))})) console.log(row.toObject());`;
   const { result, then } = operation === "getRow" ? { result: "const { row } = ", then: "\nconsole.log(row?.toObject());" } : { result: "", then: "" };
@@ -66,7 +67,7 @@ function statement({ operation, request }: ShellRequest, needs: Needs): string {
 }
 
 /** The program: it opens the instance, and does it. */
-export function javascript(request: ShellRequest, instance: string): string {
+export function javascript(request: ShellRequest | OwnShown, instance: string): string {
   const needs: Needs = new Set();
   const body = statement(request, needs);
   return `import { ${["open", ...[...needs].sort()].join(", ")} } from "tabstore";\n\nconst db = await open(${JSON.stringify(instance)});\n${body}\n`;
