@@ -147,7 +147,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
         table={table}
         onApply={(order, start, end) => navigate({ ...route.value, order, start, end })}
         onRefresh={again}
-        onPut={() => setPutting(true)}
+        onPut={table.indexOf === null ? () => setPutting(true) : undefined}
       />
       <ViewBar table={table} view={view} known={known} conditions={conditions} onDelete={table.indexOf === null ? () => setDeletesRange(true) : undefined} />
       {searched > 0 && (

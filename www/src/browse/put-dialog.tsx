@@ -1,7 +1,7 @@
 /** Puts a row: a new one, or a whole one in place of the stored one. */
 
 import { useState } from "preact/hooks";
-import type { Condition, KeyValue, PrimaryKey, Row, TableDescription, Value } from "tabstore";
+import { AUTO_INCREMENT, type AutoIncrement, type Condition, type KeyValue, type PrimaryKey, type Row, type TableDescription, type Value } from "tabstore";
 import type { ShellRequest } from "tabstore/shell";
 
 import { keyText } from "../lib/keys.ts";
@@ -10,7 +10,7 @@ import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
-import { Field, Select, TextField } from "../ui/field.tsx";
+import { Check, Field, Select, TextField } from "../ui/field.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { conditionOf } from "../lib/row-changes.ts";
@@ -42,10 +42,14 @@ const OF_STORED = [
   ["IGNORE", "No condition"],
 ] as const;
 
-/** The key that the texts of its columns stand for. */
-function keyFrom(table: TableDescription, texts: readonly string[]): Record<string, KeyValue> {
-  const primaryKey: Record<string, KeyValue> = {};
-  table.primaryKey.forEach(({ name, type }, at) => {
+/** The key that the texts of its columns stand for; `assigned`: the store gives the value of the column that it may assign. */
+function keyFrom(table: TableDescription, texts: readonly string[], assigned: boolean): Record<string, KeyValue | AutoIncrement> {
+  const primaryKey: Record<string, KeyValue | AutoIncrement> = {};
+  table.primaryKey.forEach(({ name, type, autoIncrement }, at) => {
+    if (autoIncrement && assigned) {
+      primaryKey[name] = AUTO_INCREMENT;
+      return;
+    }
     try {
       primaryKey[name] = parseKey(type, texts[at] ?? "");
     } catch (error) {
@@ -63,14 +67,21 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   const [expectation, setExpectation] = useState<Expectation>(row === undefined ? "EXPECT_NOT_EXIST" : "AS_READ");
   const [conflict, setConflict] = useState<{ readonly now: Row | null }>();
   const [told, setTold] = useState("");
+  /** Whether the store is to give the value that it may assign. */
+  const [left, setLeft] = useState(true);
   const action = useAction();
+  /** Whether the store gives a part of the key, and so the row is new. */
+  const assigned = left && read === undefined && table.primaryKey.some(({ autoIncrement }) => autoIncrement);
   const put = async (condition: Condition) => {
-    const primaryKey = keyFrom(table, key);
-    const attributes = attributesOf(drafts);
-    await logged("PutRow", `${table.tableName}, ${keyText(primaryKey)}`, () =>
-      database().putRow({ tableName: table.tableName, primaryKey, attributes, condition }),
-    );
-    onDone(primaryKey);
+    const request = { tableName: table.tableName, primaryKey: keyFrom(table, key, assigned), attributes: attributesOf(drafts) };
+    if (assigned) {
+      const stored = await logged("PutRow", table.tableName, () => database().putRow({ ...request, returnContent: "PRIMARY_KEY" }));
+      onDone(stored.row?.primaryKey as PrimaryKey);
+    } else {
+      const primaryKey = request.primaryKey as PrimaryKey;
+      await logged("PutRow", `${table.tableName}, ${keyText(primaryKey as Record<string, Value>)}`, () => database().putRow({ ...request, condition }));
+      onDone(primaryKey);
+    }
   };
   const submit = () =>
     action.run(async () => {
@@ -80,8 +91,10 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   /** The request that the form stands for; nothing while it is wrong. */
   const request = (): ShellRequest | undefined => {
     try {
+      const given = { tableName: table.tableName, primaryKey: keyFrom(table, key, assigned), attributes: attributesOf(drafts) };
+      if (assigned) return { operation: "putRow", request: { ...given, returnContent: "PRIMARY_KEY" } };
       const condition = expectation !== "AS_READ" ? { rowExistence: expectation } : read === undefined ? undefined : conditionOf(read);
-      return { operation: "putRow", request: { tableName: table.tableName, primaryKey: keyFrom(table, key), attributes: attributesOf(drafts), condition } };
+      return { operation: "putRow", request: { ...given, condition } };
     } catch {
       return undefined;
     }
@@ -126,27 +139,36 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       <div class="stack">
         <fieldset class="columns">
           <legend>Primary key</legend>
-          {table.primaryKey.map(({ name, type }, at) => (
-            <TextField
-              key={name}
-              label={
-                <>
-                  {name} <span class="type">{type}</span>
-                </>
-              }
-              name={`key-${name}`}
-              value={key[at] ?? ""}
-              disabled={read !== undefined}
-              numeric={type === "INTEGER"}
-              focused={at === 0 && read === undefined}
-              onInput={(typed) => setKey(key.map((before, place) => (place === at ? typed : before)))}
-            />
+          {table.primaryKey.map(({ name, type, autoIncrement }, at) => (
+            <div key={name} class="stack tight">
+              <TextField
+                label={
+                  <>
+                    {name} <span class="type">{type}</span>
+                  </>
+                }
+                name={`key-${name}`}
+                value={autoIncrement && assigned ? "" : (key[at] ?? "")}
+                placeholder={autoIncrement && assigned ? "assigned by the store" : undefined}
+                disabled={read !== undefined || (autoIncrement && assigned)}
+                numeric={type === "INTEGER"}
+                focused={at === 0 && read === undefined}
+                onInput={(typed) => setKey(key.map((before, place) => (place === at ? typed : before)))}
+              />
+              {autoIncrement && read === undefined && (
+                <Check checked={left} onChange={setLeft}>
+                  The store assigns it
+                </Check>
+              )}
+            </div>
           ))}
         </fieldset>
         <DraftsEditor drafts={drafts} onChange={setDrafts} />
-        <Field label="Condition" hint="A row that exists is replaced as a whole: columns that are not given here are gone.">
-          {(ties) => <Select<Expectation> id={ties.id} value={expectation} onChange={setExpectation} options={read === undefined ? OF_NEW : OF_STORED} />}
-        </Field>
+        {!assigned && (
+          <Field label="Condition" hint="A row that exists is replaced as a whole: columns that are not given here are gone.">
+            {(ties) => <Select<Expectation> id={ties.id} value={expectation} onChange={setExpectation} options={read === undefined ? OF_NEW : OF_STORED} />}
+          </Field>
+        )}
         <p role="status" class={told === "" ? "visually-hidden" : "told"}>
           {told}
         </p>

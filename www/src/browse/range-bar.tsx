@@ -13,7 +13,8 @@ interface RangeBarProps {
   readonly table: TableDescription;
   readonly onApply: (order: Direction, start: readonly string[], end: readonly string[]) => void;
   readonly onRefresh: () => void;
-  readonly onPut: () => void;
+  /** Puts a row; an index takes none. */
+  readonly onPut: (() => void) | undefined;
 }
 
 const NOTES = { start: "included", end: "not included" } as const;
@@ -96,9 +97,11 @@ export function RangeBar({ table, onApply, onRefresh, onPut }: RangeBarProps) {
         <button type="button" class="button square" aria-label="Read again" title="Read again" onClick={onRefresh}>
           <Icon name="refresh" />
         </button>
-        <button type="button" class="button primary" onClick={onPut}>
-          <Icon name="add" /> Put row
-        </button>
+        {onPut !== undefined && (
+          <button type="button" class="button primary" onClick={onPut}>
+            <Icon name="add" /> Put row
+          </button>
+        )}
       </div>
     </form>
   );

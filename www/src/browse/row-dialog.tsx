@@ -57,6 +57,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
+  const isIndex = table.indexOf !== null;
   const subject = `${tableName}, ${keyText(primaryKey)}`;
   const read = async () => {
     setRow(await readRow(table, primaryKey));
@@ -139,8 +140,8 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
       onClose={onClose}
       footer={
         <>
-          {row && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
-          {row && (
+          {row && !isIndex && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
+          {row && !isIndex && (
             <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}>
               <Icon name="edit" /> Replace row
             </button>
@@ -168,7 +169,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
         {row && (
           <Versions
             row={row}
-            editable={table.allowUpdate}
+            editable={table.allowUpdate && !isIndex}
             onUpdate={(change) => {
               // A column goes only as it was read; see `take`.
               setClicked(change.deleteColumns === undefined ? change : { ...change, condition: conditionOf(row, change.deleteColumns) });
@@ -181,12 +182,14 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
         )}
         <ErrorNote error={action.error} />
         {row &&
-          (table.allowUpdate ? (
+          (isIndex ? (
+            <p class="hint">An index is read only: its rows follow those of {table.indexOf}.</p>
+          ) : table.allowUpdate ? (
             <ChangeForm table={table} row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} />
           ) : (
             <p class="hint">Updates are not allowed on this table; the whole row can be replaced or deleted.</p>
           ))}
-        {row && (
+        {row && !isIndex && (
           <SameAs
             lead="Delete row is the same as"
             request={{ operation: "deleteRow", request: { tableName, primaryKey, condition: conditionOf(row) } }}

@@ -19,11 +19,15 @@ export const PAGE_SIZES = ["25", "50", "100", "500"] as const;
 /** One of these. */
 export type PageSize = (typeof PAGE_SIZES)[number];
 
+/** What an address may show of an instance in place of rows. */
+const VIEWS = ["units", "inside", "schema"] as const;
+/** One of them. */
+export type RouteView = (typeof VIEWS)[number];
+/** Those that only a table has. */
+const OF_TABLES: readonly RouteView[] = ["schema"];
+
 /** The first part of the addresses of the examples. */
 const EXAMPLES = "examples";
-
-/** What an address may show of an instance in place of rows. */
-const VIEWS = ["units", "inside"] as const;
 
 /** A place in the console. */
 export interface Route {
@@ -39,8 +43,8 @@ export interface Route {
   readonly clock?: number | undefined;
   /** The table shown. */
   readonly table?: string | undefined;
-  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; or the inside of the store. */
-  readonly view?: (typeof VIEWS)[number] | undefined;
+  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its schema. */
+  readonly view?: RouteView | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;
   /** The start of the range read: the typed text of each key column. */
@@ -96,7 +100,7 @@ export function parseRoute(hash: string): Route {
     table: instance === undefined ? undefined : table,
     storage: parameters.get("storage") === "memory" ? "memory" : undefined,
     clock: clock !== null && /^-?\d{1,16}$/.test(clock) ? Number(clock) : undefined,
-    view: instance === undefined ? undefined : VIEWS.find((view) => view === parameters.get("view")),
+    view: instance === undefined ? undefined : VIEWS.find((view) => view === parameters.get("view") && (table !== undefined || !OF_TABLES.includes(view))),
     order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
     start: texts(parameters.get("start")),
     end: texts(parameters.get("end")),

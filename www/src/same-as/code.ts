@@ -37,6 +37,14 @@ function ordered(request: ShellRequest, table: KnownTable | undefined): ShellReq
   return { ...request, request: given } as unknown as ShellRequest;
 }
 
+/** Parts of a table that this page's code for the SDKs leaves out. */
+function leftToYou(language: "npm SDK" | "Python", { operation, request }: ShellRequest): string {
+  if (operation !== "createTable" && operation !== "updateTable") return "";
+  const given: Readonly<Record<string, unknown>> = { ...request };
+  const left = ["definedColumns", "indexes", "stream", "enableLocalTransaction"].filter((name) => given[name] !== undefined);
+  return left.length === 0 ? "" : `${language === "Python" ? "#" : "//"} Left to you: ${left.join(", ")}.\n`;
+}
+
 /** What the SDKs have of an import: the table that it makes. */
 function importInSdk(language: "npm SDK" | "Python", { request: { create } }: ImportShown, instance: string): string {
   const said = `${language === "Python" ? "#" : "//"} The SDK imports no files: write the rows by BatchWriteRow, 200 at a time.\n`;
@@ -57,8 +65,8 @@ export function codeOf(language: Language, asked: Shown, instance: string, table
     case "JavaScript":
       return javascript(request, instance);
     case "npm SDK":
-      return npmSdk(request, instance);
+      return leftToYou(language, request) + npmSdk(request, instance);
     case "Python":
-      return python(request, instance, table);
+      return leftToYou(language, request) + python(request, instance, table);
   }
 }

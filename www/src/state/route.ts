@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import { formatRoute, parseRoute, type Route } from "../lib/route.ts";
+import { formatRoute, parseRoute, type Route, type RouteView } from "../lib/route.ts";
 
 /** The current place. Change it by {@link navigate}. */
 export const route = signal<Route>(parseRoute(location.hash));
@@ -18,6 +18,12 @@ export function navigate(to: Route, replace = false): void {
 export function showTable(table: string | undefined): void {
   const { instance, storage, clock } = route.value;
   navigate({ instance, storage, clock, table });
+}
+
+/** Shows the rows of the shown table, or another view of it. */
+export function showView(view: RouteView | undefined): void {
+  const { instance, storage, clock, table } = route.value;
+  navigate({ instance, storage, clock, table, view });
 }
 
 /** Shows the units and the calls of the open instance, of one table or of all. */

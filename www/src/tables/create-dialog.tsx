@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { KeyColumn } from "tabstore";
 
 import { legalName, MOST_KEY_COLUMNS } from "../importing/plan.ts";
+import { moreTrouble, NO_MORE, toMore } from "../lib/table-schema.ts";
 import { DEFAULT_OPTIONS, optionErrors, toOptions } from "../lib/table-options.ts";
 import { KEY_TYPES } from "../lib/values.ts";
 import { logged } from "../state/calls.ts";
@@ -12,13 +13,17 @@ import { database } from "../state/session.ts";
 import { findTable, refreshTables } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
-import { Select, TextField } from "../ui/field.tsx";
+import { Check, Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
+import { lazily } from "../ui/lazily.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
+import type { MoreFieldsProps } from "./more-fields.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
+
+const MoreFields = lazily<MoreFieldsProps>(async () => (await import("./more-fields.tsx")).MoreFields);
 
 function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; readonly onChange: (value: readonly KeyColumn[]) => void }) {
   const set = (at: number, change: Partial<KeyColumn>) => onChange(value.map((column, place) => (place === at ? { ...column, ...change } : column)));
@@ -41,7 +46,19 @@ function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; 
               spellcheck={false}
               onInput={(event) => set(at, { name: event.currentTarget.value })}
             />
-            <Select label={`Type of key column ${at + 1}`} value={column.type} options={KEY_TYPES} onChange={(type) => set(at, { type })} />
+            <Select
+              label={`Type of key column ${at + 1}`}
+              value={column.type}
+              options={KEY_TYPES}
+              onChange={(type) => set(at, { type, autoIncrement: false })}
+            />
+            {at > 0 && column.type === "INTEGER" ? (
+              <Check checked={column.autoIncrement === true} onChange={(autoIncrement) => set(at, { autoIncrement })}>
+                the store assigns it
+              </Check>
+            ) : (
+              <span />
+            )}
             <button
               type="button"
               class="button quiet square"
@@ -69,6 +86,11 @@ function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; 
   );
 }
 
+/** The key as it is sent. */
+function keyOf(key: readonly KeyColumn[]): readonly KeyColumn[] {
+  return key.map(({ name, type, autoIncrement }) => ({ name, type, ...(autoIncrement ? { autoIncrement } : {}) }));
+}
+
 /** The reason that the form cannot be sent, if there is one. */
 function trouble(name: string, key: readonly KeyColumn[]): string | undefined {
   if (!legalName(name)) return "The table's name: 1 to 255 letters, digits and _, first no digit.";
@@ -76,6 +98,7 @@ function trouble(name: string, key: readonly KeyColumn[]): string | undefined {
   const wrong = key.findIndex((column) => !legalName(column.name));
   if (wrong >= 0) return `Key column ${wrong + 1}: 1 to 255 letters, digits and _, first no digit.`;
   if (new Set(key.map((column) => column.name)).size < key.length) return "Two key columns have the same name.";
+  if (key.filter(({ autoIncrement }) => autoIncrement).length > 1) return "The store assigns one column of a key at most.";
   return undefined;
 }
 
@@ -85,18 +108,21 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [key, setKey] = useState<readonly KeyColumn[]>([{ name: "id", type: "STRING" }]);
   const [options, setOptions] = useState(DEFAULT_OPTIONS);
   const [throughput, setThroughput] = useState({ read: "0", write: "0" });
+  const [more, setMore] = useState(NO_MORE);
+  const [opened, setOpened] = useState(false);
   const action = useAction();
   const wrong =
     Object.keys(optionErrors(options)).length > 0 || throughputError(throughput.read) !== undefined || throughputError(throughput.write) !== undefined;
   const request = () => ({
     tableName: name,
-    primaryKey: key,
+    primaryKey: keyOf(key),
     ...toOptions(options),
     reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
+    ...toMore(more),
   });
   const submit = () =>
     action.run(async () => {
-      const why = trouble(name, key);
+      const why = trouble(name, key) ?? moreTrouble(key, toOptions(options), more);
       if (why !== undefined) throw new Error(why);
       await logged("CreateTable", name, () => database().createTable(request()));
       await refreshTables();
@@ -128,8 +154,18 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
         <KeyEditor value={key} onChange={setKey} />
         <OptionsFields value={options} onChange={setOptions} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="A budget of capacity units. Using more is never refused, only counted apart." />
+        <details open={opened} onToggle={(event) => setOpened(event.currentTarget.open)}>
+          <summary>Indexes, defined columns, stream, transactions</summary>
+          {opened && <MoreFields primaryKey={key} value={more} onChange={setMore} />}
+        </details>
         <ErrorNote error={action.error} />
-        <SameAs request={wrong || trouble(name, key) !== undefined ? undefined : { operation: "createTable", request: request() }} />
+        <SameAs
+          request={
+            wrong || (trouble(name, key) ?? moreTrouble(key, toOptions(options), more)) !== undefined
+              ? undefined
+              : { operation: "createTable", request: request() }
+          }
+        />
       </div>
     </Dialog>
   );

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { ImportDialog } from "../importing/import-dialog.tsx";
+import { inFamilies } from "../lib/table-schema.ts";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
 import { lastAccount, route, showEntities, showInside, showTable, showUnits } from "../state/route.ts";
@@ -10,8 +11,8 @@ import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { lazily } from "../ui/lazily.tsx";
-import { CreateDialog } from "./create-dialog.tsx";
 
+const CreateDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("./create-dialog.tsx")).CreateDialog);
 const AzureSide = lazily(async () => (await import("../azure/index.tsx")).AzureSide);
 
 /** The side of the page. */
@@ -38,11 +39,11 @@ export function TableList() {
         </p>
       )}
       <ul class="table-list">
-        {list?.map(({ tableName, primaryKey }) => (
-          <li key={tableName}>
+        {inFamilies(list ?? []).map(({ tableName, primaryKey, indexOf }) => (
+          <li key={tableName} class={indexOf === null ? "" : "index-table"}>
             <button
               type="button"
-              aria-current={route.value.table === tableName && route.value.view === undefined ? "page" : undefined}
+              aria-current={route.value.table === tableName && route.value.view !== "units" && route.value.view !== "inside" ? "page" : undefined}
               onClick={() => {
                 showTable(tableName);
                 focusMain();
@@ -50,7 +51,10 @@ export function TableList() {
             >
               <Icon name="table" />
               <span class="table-name">{tableName}</span>
-              <span class="faint">{primaryKey.map(({ name }) => name).join(", ")}</span>
+              <span class="faint">
+                {indexOf !== null && "index: "}
+                {primaryKey.map(({ name }) => name).join(", ")}
+              </span>
             </button>
           </li>
         ))}

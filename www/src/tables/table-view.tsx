@@ -7,24 +7,72 @@ import { Browser } from "../browse/browser.tsx";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { count, instant, period, timeToLive } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { route, showEntities, showTable } from "../state/route.ts";
+import { route, showEntities, showTable, showView } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { currentTable, refreshTables, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import { ExportDialog } from "./export-dialog.tsx";
-import { ModifyDialog } from "./modify-dialog.tsx";
 import { Partitions } from "./partitions.tsx";
+
+/** The props of a dialog about a table. */
+interface TableDialogProps {
+  readonly table: TableDescription;
+  readonly onClose: () => void;
+}
+
+const ModifyDialog = lazily<TableDialogProps>(async () => (await import("./modify-dialog.tsx")).ModifyDialog);
+const ExportDialog = lazily<TableDialogProps>(async () => (await import("./export-dialog.tsx")).ExportDialog);
+const SchemaView = lazily<{ readonly table: TableDescription }>(async () => (await import("./schema-view.tsx")).SchemaView);
+
+/** The views of a table, each with its title. */
+const VIEWS = [
+  [undefined, "Rows"],
+  ["schema", "Schema"],
+] as const;
+
+/** The choice between them. */
+function Views() {
+  return (
+    <nav class="button-group" aria-label="Views of the table">
+      {VIEWS.map(([view, title]) => (
+        <button
+          key={title}
+          type="button"
+          class={`button small ${route.value.view === view ? "pressed" : ""}`}
+          aria-current={route.value.view === view ? "page" : undefined}
+          onClick={() => showView(view)}
+        >
+          {title}
+        </button>
+      ))}
+    </nav>
+  );
+}
 
 function Facts({ table }: { readonly table: TableDescription }) {
   const { read, write } = table.reservedThroughput;
   return (
     <ul class="facts" aria-label="Options of the table">
-      {table.primaryKey.map(({ name, type }, at) => (
+      {table.indexOf !== null && (
+        <li>
+          <span class="tag">index</span> of{" "}
+          <button type="button" class="link" onClick={() => showTable(table.indexOf ?? undefined)}>
+            {table.indexOf}
+          </button>
+        </li>
+      )}
+      {table.primaryKey.map(({ name, type, autoIncrement }, at) => (
         <li key={name} title={at === 0 ? "Partition key" : "Key column"}>
           <span class="tag key">{name}</span> {type}
+          {autoIncrement && ", assigned"}
         </li>
       ))}
+      {table.stream !== null && (
+        <li title="Changes of its rows are recorded">
+          <span class="tag good">stream</span> {count(table.stream.expirationHours)} h
+        </li>
+      )}
       <li title="Max versions">
         {count(table.maxVersions)} {table.maxVersions === 1 ? "version" : "versions"} a column
       </li>
@@ -114,6 +162,8 @@ export function TableView() {
   const table = currentTable.value;
   if (table === undefined) return <Nothing />;
   const close = () => setDialog(undefined);
+  // The options of an index are those of its table, and its table drops it.
+  const isIndex = table.indexOf !== null;
   const remove = async () => {
     await logged("DeleteTable", table.tableName, () => database().deleteTable(table.tableName));
     await refreshTables();
@@ -123,20 +173,31 @@ export function TableView() {
       <header class="table-head">
         <h1 id="title">{table.tableName}</h1>
         <div class="row push">
-          <button type="button" class="button" onClick={() => setDialog("modify")}>
-            <Icon name="edit" /> Modify table
-          </button>
+          {!isIndex && (
+            <button type="button" class="button" onClick={() => setDialog("modify")}>
+              <Icon name="edit" /> Modify table
+            </button>
+          )}
           <button type="button" class="button" onClick={() => setDialog("export")}>
             <Icon name="download" /> Export rows
           </button>
-          <button type="button" class="button" onClick={() => setDialog("delete")}>
-            <Icon name="remove" /> Delete table
-          </button>
+          {!isIndex && (
+            <button type="button" class="button" onClick={() => setDialog("delete")}>
+              <Icon name="remove" /> Delete table
+            </button>
+          )}
         </div>
         <Facts table={table} />
+        <Views />
       </header>
-      <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
-      <Browser key={table.tableName} table={table} />
+      {route.value.view === "schema" ? (
+        <SchemaView key={table.tableName} table={table} />
+      ) : (
+        <>
+          <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
+          <Browser key={table.tableName} table={table} />
+        </>
+      )}
       {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
       {dialog === "export" && <ExportDialog table={table} onClose={close} />}
       {dialog === "delete" && <DeleteDialog tableName={table.tableName} isOwn onDelete={remove} onDeleted={() => showTable(undefined)} onClose={close} />}

@@ -1,0 +1,36 @@
+/** The stream of a table, as fields: the same when it is created and later [ST1]. */
+
+import { type StreamText, streamError } from "../lib/table-schema.ts";
+import { Check, TextField } from "../ui/field.tsx";
+
+/** The fields. */
+export function StreamFields({ value, onChange }: { readonly value: StreamText; readonly onChange: (value: StreamText) => void }) {
+  return (
+    <fieldset class="stack tight">
+      <legend>Stream</legend>
+      <Check checked={value.enabled} onChange={(enabled) => onChange({ ...value, enabled })}>
+        Record the changes of its rows
+      </Check>
+      {value.enabled && (
+        <div class="columns">
+          <TextField
+            label="Hours that records are kept"
+            name="streamHours"
+            numeric
+            value={value.hours}
+            error={streamError(value)}
+            onInput={(hours) => onChange({ ...value, hours })}
+          />
+          <TextField
+            label="Columns with their values before a change"
+            name="originColumns"
+            value={value.originColumns}
+            placeholder="none"
+            hint="Names with commas between them. Each write then reads its row."
+            onInput={(originColumns) => onChange({ ...value, originColumns })}
+          />
+        </div>
+      )}
+    </fieldset>
+  );
+}
