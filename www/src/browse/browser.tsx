@@ -8,13 +8,14 @@ import { type Edits, withEdit } from "../lib/edits.ts";
 import { parseFilter, toFilter } from "../lib/filters.ts";
 import { counted } from "../lib/format.ts";
 import { keyId, keyOf, keyText, parseEnd } from "../lib/keys.ts";
+import { marksText } from "../lib/live-marks.ts";
 import { PAGE_SIZES } from "../lib/route.ts";
 import { logged } from "../state/calls.ts";
 import { editsOf, keepEdits } from "../state/edits.ts";
 import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
-import { Select } from "../ui/field.tsx";
+import { Check, Select } from "../ui/field.tsx";
 import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { PageButton } from "../ui/page-button.tsx";
@@ -26,6 +27,7 @@ import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from
 import { PutDialog } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { RowDialog } from "./row-dialog.tsx";
+import { isFollowed, useLive } from "./use-live.ts";
 import { type KnownColumns, ViewBar } from "./view-bar.tsx";
 
 const EditsPanel = lazily<EditsPanelProps>(async () => (await import("./edits-panel.tsx")).EditsPanel);
@@ -83,6 +85,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const [opened, setOpened] = useState<PrimaryKey>();
   const [chosen, setChosen] = useState<Chosen>(NONE);
   const [deletesRange, setDeletesRange] = useState(false);
+  const [live, setLive] = useState(true);
   const [putting, setPutting] = useState(false);
   const [turns] = useState(
     () =>
@@ -124,6 +127,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const isEditable = table.allowUpdate && table.indexOf === null;
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
+  const marks = useLive(view, page, live, (rows) => setPage((shown) => shown && { ...shown, rows }));
   const known = useMemo(() => columnTypes(page?.rows ?? []), [page]);
 
   useEffect(() => {
@@ -173,6 +177,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
           rows={page.rows}
           chosen={route.value.columns}
           edits={edits}
+          marks={marks.columns}
           chosenRows={chosen}
           onChoose={table.indexOf === null ? choose : undefined}
           onOpen={(row) => setOpened(keyOf(row))}
@@ -186,7 +191,11 @@ export function Browser({ table }: { readonly table: TableDescription }) {
           <span role="status" class="pager-place">
             {place(page)}
           </span>
+          <span role="status">{marksText(marks)}</span>
           <div class="row push">
+            <Check checked={live && isFollowed(page)} disabled={!isFollowed(page)} onChange={setLive}>
+              Live
+            </Check>
             <label class="row tight">
               Rows a page <Select value={route.value.rows ?? "50"} options={PAGE_SIZES} onChange={(rows) => navigate({ ...route.value, rows }, true)} />
             </label>

@@ -22,6 +22,8 @@ interface GridProps {
   readonly edits: Edits;
   /** Takes a change of a cell; without it the rows cannot be edited here. */
   readonly onEdit: ((row: Row, column: string, edit: CellEdit) => void) | undefined;
+  /** The columns that others have changed lately, by the ids of the rows. */
+  readonly marks: ReadonlyMap<string, ReadonlySet<string>>;
   /** The rows that are chosen, by their ids. */
   readonly chosenRows: ReadonlyMap<string, Row>;
   /** Chooses rows, or takes them out; without it rows cannot be chosen. */
@@ -123,7 +125,7 @@ function cellAt(event: Event): { readonly place: number; readonly column: string
 }
 
 /** The grid. A row opens by its first cell, which is a button, or by a click into its key; other cells are edited. */
-export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, onChoose }: GridProps) {
+export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, onChoose, marks }: GridProps) {
   const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
   const { names, pager } = useColumns(all, rows.length);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
@@ -183,8 +185,12 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
             {rows.map((row, place) => {
               const id = ids[place] ?? "";
               const edited = edits.get(id);
+              const mark = marks.get(id);
               return (
-                <tr key={id} class={`${edited?.now === undefined ? "" : "conflicted"}${chosenRows.has(id) ? " chosen" : ""}`}>
+                <tr
+                  key={id}
+                  class={`${edited?.now === undefined ? "" : "conflicted"}${chosenRows.has(id) ? " chosen" : ""}${mark === undefined ? "" : " marked"}`}
+                >
                   <KeyCells table={table} row={row} chosen={chosenRows.has(id)} onChoose={onChoose && ((chosen, toHere) => choose(place, chosen, toHere))} />
                   {columns.map(({ name, types, numeric }) => {
                     const edit = edited?.cells.get(name);
@@ -192,7 +198,7 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
                     return (
                       <td
                         key={name}
-                        class={isEditing ? "editing" : `${numeric ? "right" : ""}${edit === undefined ? "" : " edited"}`}
+                        class={isEditing ? "editing" : `${numeric ? "right" : ""}${edit === undefined ? "" : " edited"}${mark?.has(name) ? " changed" : ""}`}
                         tabIndex={onEdit === undefined ? undefined : -1}
                         data-column={name}
                       >

@@ -20,11 +20,11 @@ export const PAGE_SIZES = ["25", "50", "100", "500"] as const;
 export type PageSize = (typeof PAGE_SIZES)[number];
 
 /** What an address may show of an instance in place of rows. */
-const VIEWS = ["units", "inside", "schema"] as const;
+const VIEWS = ["units", "inside", "schema", "changes"] as const;
 /** One of them. */
 export type RouteView = (typeof VIEWS)[number];
 /** Those that only a table has. */
-const OF_TABLES: readonly RouteView[] = ["schema"];
+const OF_TABLES: readonly RouteView[] = ["schema", "changes"];
 
 /** The first part of the addresses of the examples. */
 const EXAMPLES = "examples";
@@ -43,7 +43,7 @@ export interface Route {
   readonly clock?: number | undefined;
   /** The table shown. */
   readonly table?: string | undefined;
-  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its schema. */
+  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its schema; its changes. */
   readonly view?: RouteView | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;

@@ -36,7 +36,8 @@ function sameValue(a: Value, b: Value): boolean {
   return typeOf(a) === typeOf(b) && (a === b || (a instanceof Uint8Array && text(a) === text(b)));
 }
 
-function sameCells(a: RowColumn | undefined, b: RowColumn | undefined): boolean {
+/** Whether a column has the same cells in two readings. */
+export function sameCells(a: RowColumn | undefined, b: RowColumn | undefined): boolean {
   const [these, those] = [a?.cells ?? [], b?.cells ?? []];
   return (
     these.length === those.length &&

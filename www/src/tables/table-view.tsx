@@ -23,12 +23,14 @@ interface TableDialogProps {
 
 const ModifyDialog = lazily<TableDialogProps>(async () => (await import("./modify-dialog.tsx")).ModifyDialog);
 const ExportDialog = lazily<TableDialogProps>(async () => (await import("./export-dialog.tsx")).ExportDialog);
+const ChangesView = lazily<{ readonly table: TableDescription }>(async () => (await import("./changes-view.tsx")).ChangesView);
 const SchemaView = lazily<{ readonly table: TableDescription }>(async () => (await import("./schema-view.tsx")).SchemaView);
 
 /** The views of a table, each with its title. */
 const VIEWS = [
   [undefined, "Rows"],
   ["schema", "Schema"],
+  ["changes", "Changes"],
 ] as const;
 
 /** The choice between them. */
@@ -190,9 +192,9 @@ export function TableView() {
         <Facts table={table} />
         <Views />
       </header>
-      {route.value.view === "schema" ? (
-        <SchemaView key={table.tableName} table={table} />
-      ) : (
+      {route.value.view === "schema" && <SchemaView key={table.tableName} table={table} />}
+      {route.value.view === "changes" && <ChangesView key={table.tableName} table={table} />}
+      {route.value.view === undefined && (
         <>
           <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
           <Browser key={table.tableName} table={table} />
