@@ -108,3 +108,59 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     { seconds: 60, needs: ["locators"] },
   );
 }
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(
+    `V1, V8, W1: the history of a column shows each version with its change, and goes back to an older value, unless it was changed meanwhile (${size})`,
+    async (t) => {
+      const { page, other } = await withRows(t, "history", viewport);
+      await other.evaluate(async () => {
+        await db.updateTable({ tableName: "rows", maxVersions: 5 });
+        const version = Date.now() - 60_000;
+        for (const [at, value] of ["a red house", "a green house", "a green hut"].entries())
+          await db.updateRow({ tableName: "rows", primaryKey: { id: 0 }, put: { text: [{ value, version: version + at * 1000 }] } });
+      });
+      const texts = () =>
+        other.evaluate(async () => (await db.getRow({ tableName: "rows", primaryKey: { id: 0 }, maxVersions: 5 })).row.columns.text?.map(({ value }) => value));
+      await page.reload();
+      await firstKey(page, "0");
+      await page.locator(".open-row").first().click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "History of text" }).click();
+      await dialog.getByText("3 versions").waitFor();
+      const changes = () =>
+        dialog
+          .locator("tbody tr td:nth-child(3)")
+          .evaluateAll((cells) => cells.map((cell) => [...cell.children].map((part) => `${part.localName} ${part.innerText}`)));
+      assert.deepEqual(
+        (await changes())[1].filter((part) => !part.startsWith("span")),
+        ["del red", "ins green"],
+      );
+      assert.deepEqual((await changes())[2], ["span the oldest that is kept"]);
+      assert.deepEqual(await faults(page, "a history"), []);
+      await fitsWidth(page, "a history");
+
+      await dialog.getByRole("button", { name: "Undo" }).click();
+      await dialog.getByRole("button", { name: /^Delete this version/ }).click();
+      await dialog.getByText("2 versions").waitFor();
+      assert.deepEqual(await texts(), ["a green house", "a red house"]);
+      await dialog.getByRole("button", { name: "Put again" }).click();
+      await dialog.getByRole("button", { name: /^Put this value/ }).click();
+      await dialog.getByText("3 versions").waitFor();
+      assert.deepEqual(await texts(), ["a red house", "a green house", "a red house"]);
+      await dialog.getByText("The last change is the same as").click();
+      await dialog.getByText(/update --pk/).waitFor();
+
+      // Another program comes first.
+      await other.evaluate(() => db.updateRow({ tableName: "rows", primaryKey: { id: 0 }, put: { text: "a cave" } }));
+      await dialog.getByRole("button", { name: "Undo" }).click();
+      await dialog.getByRole("button", { name: /^Delete this version/ }).click();
+      await dialog.getByText("This column was changed meanwhile").waitFor();
+      assert.equal((await texts())[0], "a cave");
+      await dialog.getByText("4 versions").waitFor();
+      await dialog.getByRole("button", { name: "Back to the row" }).click();
+      await page.getByRole("dialog", { name: "Row 0" }).getByText("a cave").waitFor();
+    },
+    { seconds: 60, needs: ["locators"] },
+  );
+}

@@ -14,12 +14,16 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { ChangeForm } from "./change-form.tsx";
+import type { HistoryProps } from "./history.tsx";
 import { PutDialog } from "./put-dialog.tsx";
 import { RowConflict } from "./row-conflict.tsx";
 import { readRow, unlessChanged } from "./unless-changed.ts";
 import { ValueText } from "./value.tsx";
 import { Versions } from "./versions.tsx";
+
+const HistoryDialog = lazily<HistoryProps>(async () => (await import("./history.tsx")).HistoryDialog);
 
 /** The props of the dialog. */
 interface RowDialogProps {
@@ -54,6 +58,8 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   const [conflict, setConflict] = useState<Taking & { readonly now: Row | null }>();
   /** What the last click has changed. */
   const [clicked, setClicked] = useState<Omit<UpdateRow, "primaryKey">>();
+  /** The column whose history is shown in place of the row. */
+  const [history, setHistory] = useState<string>();
   const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
@@ -113,6 +119,13 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
       />
     );
   }
+  if (history !== undefined && row) {
+    const back = () => {
+      setHistory(undefined);
+      action.run(read);
+    };
+    return <HistoryDialog table={table} row={row} column={history} onChanged={onChanged} onClose={back} />;
+  }
   if (conflict !== undefined && row) {
     const anyway = () =>
       action.run(async () => {
@@ -170,6 +183,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
           <Versions
             row={row}
             editable={table.allowUpdate && !isIndex}
+            onHistory={setHistory}
             onUpdate={(change) => {
               // A column goes only as it was read; see `take`.
               setClicked(change.deleteColumns === undefined ? change : { ...change, condition: conditionOf(row, change.deleteColumns) });

@@ -14,6 +14,8 @@ interface VersionsProps {
   readonly row: Row;
   readonly editable: boolean;
   readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">) => void;
+  /** Shows the history of a column. */
+  readonly onHistory: (column: string) => void;
 }
 
 /** How many are shown at first. */
@@ -30,7 +32,7 @@ function firstVersions(columns: Row["columns"], names: readonly string[], most: 
 }
 
 /** The table. */
-export function Versions({ row, editable, onUpdate }: VersionsProps) {
+export function Versions({ row, editable, onUpdate, onHistory }: VersionsProps) {
   // A row with bytes makes this object anew each time.
   const { columns, columnNames } = row;
   const { shown, more } = useSome(
@@ -58,6 +60,15 @@ export function Versions({ row, editable, onUpdate }: VersionsProps) {
                     <th role="rowheader" scope="rowgroup" rowSpan={cells.length}>
                       <span class="row tight">
                         {name}
+                        <button
+                          type="button"
+                          class="button quiet square small"
+                          aria-label={`History of ${name}`}
+                          title="History"
+                          onClick={() => onHistory(name)}
+                        >
+                          <Icon name="clock" />
+                        </button>
                         {editable && (
                           <button
                             type="button"
