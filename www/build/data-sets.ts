@@ -11,6 +11,7 @@ import type { Plugin } from "vite";
 
 import { DATA_SETS, type DataSet } from "../src/importing/data-sets.ts";
 import { bookedFlights } from "./booked-flights.ts";
+import { sortableDates } from "./sortable-dates.ts";
 
 /** The folder of vega-datasets; its data files are in `data/`. */
 export function vegaDataSets(): string {
@@ -21,14 +22,18 @@ export function vegaDataSets(): string {
 /** The source and the licence, which a copy of the data must name. */
 function notice(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as Record<string, string>;
-  const files = DATA_SETS.map(({ file, madeFrom }) => (madeFrom === undefined ? file : `${file} (made from ${madeFrom}, with keys of our own)`)).join(", ");
+  const files = DATA_SETS.map(({ file, madeFrom }) => (madeFrom === undefined ? file : `${file} (made from ${madeFrom})`)).join(", ");
   return `${files}: from ${name} ${version} (https://github.com/vega/vega-datasets), license ${license}.\n`;
 }
+
+/** What is made of other files, by the file that is made. */
+const MAKERS: Readonly<Record<string, (source: string) => string>> = { "flights-by-booking.csv": bookedFlights, "stocks.csv": sortableDates };
 
 /** The contents of a data set's file. */
 export function content({ file, madeFrom }: DataSet, folder = vegaDataSets()): Buffer {
   const source = readFileSync(path.join(folder, "data", madeFrom ?? file));
-  return madeFrom === undefined ? source : Buffer.from(bookedFlights(source.toString()));
+  const make = MAKERS[file];
+  return make === undefined ? source : Buffer.from(make(source.toString()));
 }
 
 /** The plugin: emits the files at build time, serves them in development. */

@@ -300,6 +300,7 @@ test(
       .getByRole("button", { name: /^Delete the version \d+ of title/ })
       .last()
       .click();
+    await dialog.getByRole("button", { name: "Delete this version" }).click();
     await dialog.locator(".versions").getByText("Träume", { exact: true }).waitFor({ state: "detached" });
     await dialog.getByLabel("Column", { exact: true }).fill("1st");
     await dialog.getByRole("button", { name: "Update", exact: true }).click();

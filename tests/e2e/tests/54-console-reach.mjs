@@ -237,6 +237,7 @@ test(
     const { width, height } = await last.boundingBox();
     assert.ok(width >= 24 && height >= 24, `its button has ${width} by ${height} pixels`);
     await last.click();
+    await row.getByRole("button", { name: "Delete this version" }).click();
     await row.getByText("short", { exact: true }).waitFor({ state: "detached" });
   },
   { needs: ["locators"] },
@@ -363,6 +364,9 @@ for (const [size, viewport] of Object.entries(SIZES)) {
       await press("Enter");
       await is(/^content of Row /, "the row again");
       await tabTo(/^Delete the version /);
+      await press("Enter");
+      await is("Keep it", "a version is not gone with one key");
+      await press("Shift+Tab");
       await press("Enter");
       await page.getByText("This row has no attribute columns.").waitFor();
       await is(/^content of Row /, "the version that had the focus is gone");

@@ -6,7 +6,7 @@ import type { ShellRequest } from "tabstore/shell";
 
 import { keyText } from "../lib/keys.ts";
 import { parseKey, text } from "../lib/values.ts";
-import { logged } from "../state/calls.ts";
+import { asError, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
@@ -59,6 +59,20 @@ function keyFrom(table: TableDescription, texts: readonly string[], assigned: bo
   return primaryKey;
 }
 
+/** A write whose refusal tells which condition did not hold. */
+async function explained(expectation: Expectation, write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (asError(error).code !== "OTSConditionCheckFail") throw error;
+    throw new Error(
+      expectation === "EXPECT_NOT_EXIST"
+        ? "There is a row with this key already. Choose another key, or another condition."
+        : "There is no row with this key. Choose another key, or another condition.",
+    );
+  }
+}
+
 /** The dialog. */
 export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   const [read, setRead] = useState(row);
@@ -85,7 +99,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   };
   const submit = () =>
     action.run(async () => {
-      if (expectation !== "AS_READ") await put({ rowExistence: expectation });
+      if (expectation !== "AS_READ") await explained(expectation, put({ rowExistence: expectation }));
       else if (read !== undefined) setConflict(await unlessChanged(table, read, put));
     });
   /** The request that the form stands for; nothing while it is wrong. */

@@ -174,7 +174,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
         <ul class="facts">
           {table.primaryKey.map(({ name }) => (
             <li key={name}>
-              <span class="tag key">{name}</span> <ValueText value={primaryKey[name]} />
+              <span class="tag key">{name}</span> <ValueText value={primaryKey[name]} most={4000} />
             </li>
           ))}
         </ul>

@@ -2,7 +2,7 @@
 
 import type { Value, ValueType } from "tabstore";
 
-import { shortText, typeOf } from "../lib/values.ts";
+import { shortText, typeOf, visible } from "../lib/values.ts";
 
 /** The value; nothing where the row has no such column. */
 export function ValueText({ value, most }: { readonly value: Value | undefined; readonly most?: number | undefined }) {
@@ -21,7 +21,7 @@ export function ValueText({ value, most }: { readonly value: Value | undefined; 
 /** A value that is a text already, because a person has typed it. */
 export function TypedText({ type, text, most = 400 }: { readonly type: ValueType; readonly text: string; readonly most?: number | undefined }) {
   if (text === "") return <span class="none">empty</span>;
-  return <span class={`value ${type.toLowerCase()}`}>{text.length > most ? `${text.slice(0, most)}…` : text}</span>;
+  return <span class={`value ${type.toLowerCase()}`}>{visible(text.length > most ? `${text.slice(0, most)}…` : text)}</span>;
 }
 
 /** Whether values of a column are numbers, which stand better to the right. */

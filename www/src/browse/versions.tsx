@@ -1,13 +1,17 @@
 /** The columns of a row with their versions, newest first. */
 
-import type { Row, UpdateRow } from "tabstore";
+import type { Row, UpdateRow, Value } from "tabstore";
 
 import { instant } from "../lib/format.ts";
 import { text, typeOf } from "../lib/values.ts";
+import { AskFirst } from "../ui/ask-first.tsx";
 import { Heading, Headings, HiddenHeading } from "../ui/headings.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useSome } from "../ui/some.tsx";
 import { ValueText } from "./value.tsx";
+
+const WholeValue = lazily<{ readonly value: Value; readonly name: string }>(async () => (await import("./whole-value.tsx")).WholeValue);
 
 /** The props of the table. */
 interface VersionsProps {
@@ -20,6 +24,14 @@ interface VersionsProps {
 
 /** How many are shown at first. */
 const MOST_VERSIONS = 200;
+
+/** Characters of a value that are shown at first. */
+const MOST_CHARACTERS = 400;
+
+/** Whether a value is cut. */
+function isLong(value: Value): boolean {
+  return (typeof value === "string" && value.length > MOST_CHARACTERS) || (value instanceof Uint8Array && value.length * 3 > MOST_CHARACTERS);
+}
 
 /** The versions of a row by column, those that are shown of `most` in all. */
 function firstVersions(columns: Row["columns"], names: readonly string[], most: number) {
@@ -87,22 +99,21 @@ export function Versions({ row, editable, onUpdate, onHistory }: VersionsProps) 
                     <span class="type">{typeOf(value)}</span>
                   </td>
                   <td role="cell" class="whole" title={text(value).slice(0, 2000)}>
-                    <ValueText value={value} most={400} />
+                    <ValueText value={value} most={MOST_CHARACTERS} />
+                    {isLong(value) && <WholeValue value={value} name={name} />}
                   </td>
                   <td role="cell" class="version">
                     <code>{version}</code> <span class="type">{instant(version)}</span>
                   </td>
                   {editable && (
                     <td role="cell" class="right">
-                      <button
-                        type="button"
-                        class="button quiet small"
-                        aria-label={`Delete the version ${version} of ${name}`}
-                        title="Delete this version"
-                        onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}
-                      >
-                        Delete
-                      </button>
+                      <AskFirst
+                        label="Delete"
+                        about={`Delete the version ${version} of ${name}`}
+                        yes="Delete this version"
+                        busy={false}
+                        onYes={() => onUpdate({ deleteVersions: { [name]: [version] } })}
+                      />
                     </td>
                   )}
                 </tr>

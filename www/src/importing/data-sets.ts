@@ -14,7 +14,7 @@ export interface DataSet {
   readonly table: string;
   /** The columns that make its key; none where no columns are unique, and the row's number must be the key. */
   readonly key: readonly string[];
-  /** The file of the package that it is made from, where it is not such a file itself; build/data-sets.ts makes it. */
+  /** The file of the package that it is made from, where it is not such a file as it is; build/data-sets.ts makes it. */
   readonly madeFrom?: string;
   /** How many of its rows are on their way at a time, as from clients that wait for their answers; as many as is fast unless given. */
   readonly inFlight?: number;
@@ -22,7 +22,15 @@ export interface DataSet {
 
 /** All of them, smallest first. */
 export const DATA_SETS: readonly DataSet[] = [
-  { file: "stocks.csv", title: "Stocks", about: "Monthly prices of five companies, 2000 to 2010", rows: 560, table: "stocks", key: ["symbol", "date"] },
+  {
+    file: "stocks.csv",
+    title: "Stocks",
+    about: "Monthly prices of five companies, 2000 to 2010",
+    rows: 560,
+    table: "stocks",
+    key: ["symbol", "date"],
+    madeFrom: "stocks.csv",
+  },
   { file: "seattle-weather.csv", title: "Seattle weather", about: "Four years of daily weather", rows: 1461, table: "seattle_weather", key: ["date"] },
   { file: "movies.json", title: "Movies", about: "Money and ratings; many gaps, titles that repeat", rows: 3201, table: "movies", key: [] },
   {

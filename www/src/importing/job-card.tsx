@@ -1,10 +1,11 @@
 /** How far the import is, and how it ended. */
 
 import { bytes, count, counted, elapsed } from "../lib/format.ts";
-import { showTable } from "../state/route.ts";
+import { route, showTable } from "../state/route.ts";
 import { session } from "../state/session.ts";
 import { Icon } from "../ui/icon.tsx";
-import { ErrorNote } from "../ui/notice.tsx";
+import { Banner, ErrorNote } from "../ui/notice.tsx";
+import { cutOff, forgetCutOff } from "./cut-off.ts";
 import { cancelImport, type Job, job } from "./job.ts";
 
 const TITLES: Readonly<Record<Job["state"], string>> = { running: "Importing", done: "Imported", cancelled: "Cancelled:", failed: "Stopped:" };
@@ -55,12 +56,43 @@ function Duplicates({ job: { result, more, tableName } }: { readonly job: Job })
   );
 }
 
+/** An import that a reload of the page has ended: what is stored of it looks whole and is not. */
+function CutOff() {
+  const cut = cutOff.value;
+  if (cut === undefined || session.value.state !== "open" || session.value.db.name !== cut.instance) return null;
+  return (
+    <Banner
+      tone="warning"
+      title={`The import of ${cut.source} into ${cut.tableName} was cut off`}
+      actions={
+        <button type="button" class="button" onClick={forgetCutOff}>
+          Close
+        </button>
+      }
+    >
+      The page was left while it ran. {counted(cut.rows, "row")} or a few more are stored; the others are not. Import the file again to have all of it.
+    </Banner>
+  );
+}
+
 /** The card. */
 export function JobCard() {
+  return (
+    <>
+      <CutOff />
+      <CurrentJob />
+    </>
+  );
+}
+
+function CurrentJob() {
   const current = job.value;
   if (current === undefined || session.value.state !== "open" || session.value.db !== current.db) return null;
   const { state, rows, totalRows, bytes: read, totalBytes, ms, tableName, source, result, error } = current;
   const running = state === "running";
+  // One that has ended well is told where its rows are. Another one has to be seen wherever a person is.
+  const elsewhere = route.value.table !== tableName || route.value.account !== undefined || route.value.view !== undefined;
+  if (state === "done" && elsewhere) return null;
   return (
     <section class={`job ${state}`} aria-label="Import">
       <div class="row">

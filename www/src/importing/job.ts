@@ -7,6 +7,7 @@ import { asError, logged } from "../state/calls.ts";
 import { showTable } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { findTable, refreshTables, rowsChanged } from "../state/tables.ts";
+import { forgetCutOff, leaveTrace } from "./cut-off.ts";
 import { type ImportPlan, planKey, toImportOptions } from "./plan.ts";
 
 /** An import, on its way or ended. */
@@ -40,6 +41,11 @@ let abort: AbortController | undefined;
 
 /** How often the rows shown are read again while rows come in. */
 const LOOK_AGAIN_MS = 1000;
+
+/** Asks before the page is left while rows come in. */
+function ask(event: BeforeUnloadEvent): void {
+  event.preventDefault();
+}
 
 /** Stops the import. Rows that are stored stay. */
 export function cancelImport(): void {
@@ -92,6 +98,10 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
   const change = (what: Partial<Job>) => {
     if (job.value !== undefined) job.value = { ...job.value, ms: performance.now() - began, ...what };
   };
+  const trace = (rows: number) => leaveTrace({ instance: db.name, tableName, source: source.name, rows });
+  forgetCutOff();
+  trace(0);
+  addEventListener("beforeunload", ask);
   try {
     const rowsThere = async (): Promise<number> => (await db.count({ tableName, signal: mine.signal })).count;
     const before = exists ? await rowsThere() : 0;
@@ -105,6 +115,7 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
           change({ rows, bytes, totalBytes });
           if (performance.now() - looked < LOOK_AGAIN_MS) return;
           looked = performance.now();
+          trace(rows);
           rowsChanged.value += 1;
         },
       }),
@@ -115,5 +126,7 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
   } catch (error) {
     change(mine.signal.aborted ? { state: "cancelled" } : { state: "failed", error: asError(error) });
   }
+  forgetCutOff();
+  removeEventListener("beforeunload", ask);
   rowsChanged.value += 1;
 }

@@ -44,6 +44,11 @@ export function instant(ms: number): string {
   return date.toISOString().replace("T", " ").replace("Z", "");
 }
 
+/** A text in which numbers that can only be times, in milliseconds, stand as times. */
+export function withDates(text: string): string {
+  return text.replace(/\b\d{13}\b/g, (ms) => `${instant(Number(ms))} UTC`);
+}
+
 /** Seconds as people say them: `1 day`, `2 h 30 min`; exact values stand beside it. */
 export function period(seconds: number): string {
   const parts: [number, string, string][] = [

@@ -46,11 +46,19 @@ export function text(value: Value): string {
   return String(value);
 }
 
+/** Characters that turn the text behind them round, or are not seen at all where they do. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text with its invisible characters of direction made visible: with them it may look like another one. */
+export function visible(shown: string): string {
+  return shown.replace(TURNING, (turn) => `⟨U+${turn.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
 /** A value for a cell of limited width. */
 export function shortText(value: Value, most = 120): string {
   if (value instanceof Uint8Array && value.length * 3 > most) return `${hex(value.subarray(0, Math.floor(most / 3)))} …`;
   const whole = text(value);
-  return whole.length > most ? `${whole.slice(0, most)}…` : whole;
+  return visible(whole.length > most ? `${whole.slice(0, most)}…` : whole);
 }
 
 function integer(typed: string): bigint {

@@ -91,10 +91,15 @@ function keyOf(key: readonly KeyColumn[]): readonly KeyColumn[] {
   return key.map(({ name, type, autoIncrement }) => ({ name, type, ...(autoIncrement ? { autoIncrement } : {}) }));
 }
 
+/** What is wrong with the name, if something is. */
+function nameTrouble(name: string): string | undefined {
+  if (!legalName(name)) return "1 to 255 letters, digits and _, first no digit.";
+  return findTable(name) === undefined ? undefined : `There is a table called ${name} already.`;
+}
+
 /** The reason that the form cannot be sent, if there is one. */
 function trouble(name: string, key: readonly KeyColumn[]): string | undefined {
-  if (!legalName(name)) return "The table's name: 1 to 255 letters, digits and _, first no digit.";
-  if (findTable(name) !== undefined) return `There is a table called ${name} already.`;
+  if (nameTrouble(name) !== undefined) return nameTrouble(name);
   const wrong = key.findIndex((column) => !legalName(column.name));
   if (wrong >= 0) return `Key column ${wrong + 1}: 1 to 255 letters, digits and _, first no digit.`;
   if (new Set(key.map((column) => column.name)).size < key.length) return "Two key columns have the same name.";
@@ -109,6 +114,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [options, setOptions] = useState(DEFAULT_OPTIONS);
   const [throughput, setThroughput] = useState({ read: "0", write: "0" });
   const [more, setMore] = useState(NO_MORE);
+  /** Whether it was sent once: from then on the name's error stands at its field. */
+  const [tried, setTried] = useState(false);
   const [opened, setOpened] = useState(false);
   const action = useAction();
   const wrong =
@@ -122,6 +129,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   });
   const submit = () =>
     action.run(async () => {
+      setTried(true);
+      if (nameTrouble(name) !== undefined) return;
       const why = trouble(name, key) ?? moreTrouble(key, toOptions(options), more);
       if (why !== undefined) throw new Error(why);
       await logged("CreateTable", name, () => database().createTable(request()));
@@ -148,9 +157,14 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           name="tableName"
           value={name}
           onInput={setName}
+          error={tried ? nameTrouble(name) : undefined}
           focused
           hint="Letters, digits and _, first no digit. Upper and lower case differ."
         />
+        {/* Its error stands at the field; who does not see it hears it. */}
+        <p role="alert" class="visually-hidden">
+          {tried && nameTrouble(name)}
+        </p>
         <KeyEditor value={key} onChange={setKey} />
         <OptionsFields value={options} onChange={setOptions} />
         <ThroughputFields value={throughput} onChange={setThroughput} hint="A budget of capacity units. Using more is never refused, only counted apart." />

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import type { TableDescription } from "tabstore";
 
+import { instant } from "../lib/format.ts";
 import { changedOptions, optionErrors, optionTexts } from "../lib/table-options.ts";
-import { logged } from "../state/calls.ts";
+import { asError, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
@@ -13,6 +14,17 @@ import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
+
+/** The least time between two changes of the reserved throughput [T6]. */
+const PAUSE_MS = 120_000;
+
+/** Throws a refusal again; one that came too early says when it is not any more. */
+async function explain(error: unknown, tableName: string): Promise<never> {
+  if (asError(error).code !== "OTSTooFrequentReservedThroughputAdjustment") throw error;
+  const { lastIncreaseTime, lastDecreaseTime } = (await database().describeTable(tableName)).reservedThroughput;
+  const again = Math.max(lastIncreaseTime ?? 0, lastDecreaseTime ?? 0) + PAUSE_MS;
+  throw new Error(`${asError(error).message} Nothing was changed. It can be changed again from ${instant(again).slice(11, 19)} UTC on.`);
+}
 
 /** The dialog. */
 export function ModifyDialog({ table: shown, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
@@ -31,7 +43,9 @@ export function ModifyDialog({ table: shown, onClose }: { readonly table: TableD
   const submit = () =>
     action.run(async () => {
       if (nothing) return;
-      await logged("UpdateTable", table.tableName, () => database().updateTable({ tableName: table.tableName, ...changes }));
+      await logged("UpdateTable", table.tableName, () => database().updateTable({ tableName: table.tableName, ...changes })).catch((error) =>
+        explain(error, table.tableName),
+      );
       await refreshTables();
       rowsChanged.value += 1;
       onClose();

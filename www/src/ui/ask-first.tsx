@@ -6,8 +6,11 @@ import { Icon, type IconName } from "./icon.tsx";
 
 /** The props of the button. */
 interface AskFirstProps {
-  readonly icon: IconName;
+  /** Its icon; without one it is a small button, among many. */
+  readonly icon?: IconName | undefined;
   readonly label: string;
+  /** What the label says in full, where many have the same one. */
+  readonly about?: string | undefined;
   /** What does it, and what does not. */
   readonly yes: string;
   readonly no?: string | undefined;
@@ -16,7 +19,7 @@ interface AskFirstProps {
 }
 
 /** The button, and the question in its place. */
-export function AskFirst({ icon, label, yes, no = "Keep it", busy, onYes }: AskFirstProps) {
+export function AskFirst({ icon, label, about, yes, no = "Keep it", busy, onYes }: AskFirstProps) {
   const [asked, setAsked] = useState<boolean>();
   const place = useRef<HTMLSpanElement>(null);
   // The question takes the focus to what changes nothing, and the answer takes it back.
@@ -26,8 +29,8 @@ export function AskFirst({ icon, label, yes, no = "Keep it", busy, onYes }: AskF
   return (
     <span class="row" ref={place}>
       {asked !== true ? (
-        <button key="ask" type="button" class="button" onClick={() => setAsked(true)}>
-          <Icon name={icon} /> {label}
+        <button key="ask" type="button" class={icon === undefined ? "button quiet small" : "button"} aria-label={about} onClick={() => setAsked(true)}>
+          {icon !== undefined && <Icon name={icon} />} {label}
         </button>
       ) : (
         <>

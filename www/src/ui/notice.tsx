@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { sentence } from "../lib/format.ts";
+import { sentence, withDates } from "../lib/format.ts";
 import { adviceFor } from "../lib/health.ts";
 import { asError } from "../state/calls.ts";
 import { Icon } from "./icon.tsx";
@@ -33,11 +33,11 @@ export function Banner({ tone, title, children, actions }: BannerProps) {
 /** The reason of a failure: the code and the message of the database, or the console's own text. */
 export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
-  const { code, message } = asError(error);
-  const advice = adviceFor(code);
+  const { code, message, hint } = asError(error);
+  const advice = [hint === undefined ? undefined : withDates(hint), adviceFor(code)].filter((text) => text !== undefined).join(" ");
   return (
     <p class="error-note" role="alert">
-      {code !== "Error" && <code>{code}</code>} {advice === undefined ? message : `${sentence(message)} ${advice}`}
+      {code !== "Error" && <code>{code}</code>} {advice === "" ? message : `${sentence(message)} ${advice}`}
     </p>
   );
 }
