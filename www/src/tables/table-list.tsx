@@ -2,7 +2,6 @@
 
 import { useState } from "preact/hooks";
 
-import { ImportDialog } from "../importing/import-dialog.tsx";
 import { inFamilies } from "../lib/table-schema.ts";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
@@ -12,6 +11,7 @@ import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { lazily } from "../ui/lazily.tsx";
 
+const ImportDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("../importing/import-dialog.tsx")).ImportDialog);
 const CreateDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("./create-dialog.tsx")).CreateDialog);
 const AzureSide = lazily(async () => (await import("../azure/index.tsx")).AzureSide);
 

@@ -4,7 +4,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { TableDescription } from "tabstore";
 
 import { Browser } from "../browse/browser.tsx";
-import { ImportDialog } from "../importing/import-dialog.tsx";
 import { count, instant, period, timeToLive } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
 import { route, showEntities, showTable, showView } from "../state/route.ts";
@@ -14,6 +13,8 @@ import { Icon } from "../ui/icon.tsx";
 import { lazily } from "../ui/lazily.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { Partitions } from "./partitions.tsx";
+
+const ImportDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("../importing/import-dialog.tsx")).ImportDialog);
 
 /** The props of a dialog about a table. */
 interface TableDialogProps {
