@@ -28,6 +28,7 @@ import { Banner } from "./ui/notice.tsx";
 const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
+const ShowView = lazily(async () => (await import("./show/index.tsx")).ShowView);
 const InsideView = lazily(async () => (await import("./inside/index.tsx")).InsideView);
 
 /** What the address names of the open instance. */
@@ -36,6 +37,13 @@ function Shown() {
   if (view === "units") return <UnitsView />;
   if (view === "inside") return <InsideView />;
   return account === undefined ? <TableView /> : <AzureView />;
+}
+
+/** The page without an open instance. */
+function Unopened() {
+  const { example, lesson, step } = route.value;
+  if (example !== undefined) return <Examples />;
+  return lesson === undefined && step !== undefined ? <ShowView /> : <Welcome />;
 }
 
 /** Opens what the address names, and closes what it names no more. */
@@ -84,7 +92,6 @@ export function App() {
   useEffect(() => onLook(readAgain), []);
   useEffect(shellKey, []);
   const open = session.value.state === "open";
-  const other = route.value.example === undefined ? <Welcome /> : <Examples />;
   return (
     <>
       <a
@@ -110,7 +117,7 @@ export function App() {
           <EnginePanel />
         </div>
       ) : (
-        other
+        <Unopened />
       )}
       {open && shellIsOpen.value && (
         <section id="shell" class="shell" aria-label="Shell">

@@ -55,8 +55,16 @@ export async function openConsole(t, context, server, hash = "") {
   return page;
 }
 
+/** Shows the form that opens instances: at the first visit it stands behind a button. */
+export async function showForm(page) {
+  await page.getByRole("link", { name: /Watch it work|看它工作/ }).waitFor();
+  const own = page.getByRole("button", { name: "Open my instance" });
+  if (await own.isVisible()) await own.click();
+}
+
 /** Opens a new instance by the form. */
 export async function openInstance(page, name) {
+  await showForm(page);
   await page.getByRole("textbox", { name: "Name" }).fill(name);
   await page.getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("heading", { name: "An empty instance" }).waitFor();

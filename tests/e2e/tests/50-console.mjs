@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 
 import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, keysShown, openConsole, openInstance, shoot, VIEWPORT } from "../support/console.mjs";
+import { firstKey, keysShown, openConsole, openInstance, shoot, VIEWPORT, showForm } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
@@ -14,6 +14,7 @@ test(
     const server = await serveConsole(t);
     const context = await startBrowser(t, { viewport: VIEWPORT });
     const page = await openConsole(t, context, server);
+    await showForm(page);
     await page.getByText("None yet.").waitFor();
     await shoot(page, "1-welcome");
     await openInstance(page, "flights");
@@ -340,6 +341,7 @@ test(
     const server = await serveConsole(t);
     const context = await startBrowser(t, { viewport: VIEWPORT });
     const page = await openConsole(t, context, server);
+    await showForm(page);
     await page.getByText("None yet.").waitFor();
     const name = () =>
       page.evaluate(() => {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { firstKey, importSet, keysShown, openConsole, openInstance, shoot, SIZES } from "../support/console.mjs";
+import { firstKey, importSet, keysShown, openConsole, openInstance, shoot, SIZES, showForm } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
@@ -38,6 +38,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
         await dialog.waitFor({ state: "detached" });
       };
 
+      await showForm(page);
       await page.getByText("None yet.").waitFor();
       await look("welcome");
       await page.getByLabel("Use a clock of my own").check();
@@ -144,6 +145,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
       await look("an instance with a clock of its own");
       await page.getByRole("button", { name: "Close instance" }).click();
       await page.getByText("A wide-column database").waitFor();
+      await showForm(page);
       await page.getByLabel("Storage").selectOption("memory");
       await openInstance(page, "in-memory");
       await look("an instance in memory");
@@ -287,6 +289,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
         }
         assert.fail(`${key} does not come to ${wanted}, but to ${seen.join(" | ")}`);
       };
+      await showForm(page);
       await page.getByText("None yet.").waitFor();
       await tabTo(/^Name$/);
       await press("Control+A");
@@ -431,6 +434,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
       await is("Cancel", "the question again");
       await tabTo(/^Delete instance$/);
       await press("Enter");
+      await showForm(page);
       await page.getByText("None yet.").waitFor();
       await is("main: A wide-column database in this tab", "the instance is gone");
     },

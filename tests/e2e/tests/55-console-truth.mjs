@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, importSet, openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
+import { firstKey, importSet, openConsole, openInstance, shoot, SIZES, VIEWPORT, showForm } from "../support/console.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
@@ -93,11 +93,13 @@ test(
     await press(page, "Close instance");
     await press(page, "Delete typo-2");
     await press(page, "Delete instance");
+    await showForm(page);
     await page.getByText("None yet.").waitFor();
     await openInstance(page, "typo-3");
     await press(page, "Close instance");
     await press(page, "Delete typo-3");
     await press(page, "Delete instance");
+    await showForm(page);
     await page.getByText("None yet.").waitFor();
     for (const name of ["typo-3", "typo-2"]) {
       await page.evaluate((name) => {
@@ -165,6 +167,7 @@ test(
       const { createInstance } = await import("/package/pkg/index.js");
       for (let i = 0; i < 10; i++) await createInstance(`full-${i}`);
     });
+    await showForm(page);
     await page.getByRole("textbox", { name: "Name" }).fill("eleventh");
     await page.getByRole("button", { name: "Open", exact: true }).click();
     const alert = page.getByRole("alert");

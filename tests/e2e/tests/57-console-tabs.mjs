@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { load, startBrowser } from "../support/browser.mjs";
-import { fact, firstKey, importSet, keysShown, look, openConsole, openInstance, shoot, show, VIEWPORT } from "../support/console.mjs";
+import { fact, firstKey, importSet, keysShown, look, openConsole, openInstance, shoot, show, VIEWPORT, showForm } from "../support/console.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
@@ -221,6 +221,7 @@ test(
     await page.locator(".engine").getByText("of 8.0 MB").waitFor();
     // A kind is a property of the instance: a wrong one is refused.
     const other = await openConsole(t, context, server);
+    await showForm(other);
     await other.getByRole("textbox", { name: "Name" }).fill("app");
     await other.getByLabel("Kind").selectOption("capacity");
     await other.getByRole("button", { name: "Open", exact: true }).click();

@@ -1,6 +1,6 @@
 /** Imports a file: first which one, then what becomes of it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { type ImportPreview, inspectImport } from "tabstore";
 
 import { findTable } from "../state/tables.ts";
@@ -11,6 +11,7 @@ import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import type { DataSet } from "./data-sets.ts";
 import { job, type JobSource, startImport } from "./job.ts";
+import { pickedFile } from "./picked.ts";
 import { type ImportPlan, legalName, planErrors, planKey, startPlan, suggestKey, toImportOptions } from "./plan.ts";
 import { PlanForm } from "./plan-form.tsx";
 import { SourceChoice } from "./source-choice.tsx";
@@ -53,14 +54,16 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
       const key = known?.key ?? suggestKey(preview);
       setDraft({ source, preview, plan: startPlan(preview, known?.table ?? tableNameOf(source.name), key, known !== undefined) });
     });
+  const lookAt = (file: File) => look(async () => ({ blob: file, name: file.name, rows: undefined }));
+  useEffect(() => {
+    const file = pickedFile.peek();
+    pickedFile.value = undefined;
+    if (file !== undefined) lookAt(file);
+  }, []);
   if (draft === undefined) {
     return (
       <Dialog title="Import data" size="wide" step="source" onClose={onClose}>
-        <SourceChoice
-          busy={action.busy}
-          onDataSet={(set) => look(() => download(set), set)}
-          onFile={(file) => look(async () => ({ blob: file, name: file.name, rows: undefined }))}
-        />
+        <SourceChoice busy={action.busy} onDataSet={(set) => look(() => download(set), set)} onFile={lookAt} />
         {action.busy && (
           <p class="hint" role="status">
             Looking at the file …

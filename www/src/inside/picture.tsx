@@ -4,7 +4,6 @@ import type { ReadTrace, StoreDescription, TreeDescription } from "tabstore";
 
 import { type Box, type Lane, partText, picture, verdicts } from "../lib/inside.ts";
 import { bytes, counted, share } from "../lib/format.ts";
-import { metrics } from "../state/metrics.ts";
 
 /** The width of the drawing in its own units; it is stretched to the room that there is. */
 const WIDTH = 1000;
@@ -67,8 +66,7 @@ function LaneLine({ lane, bounds, ...drawn }: Drawn & { readonly lane: Lane; rea
   );
 }
 
-function Memory({ reading, trace }: { readonly reading: StoreDescription; readonly trace: ReadTrace | undefined }) {
-  const budget = metrics.value?.memtable.budget ?? 1;
+function Memory({ reading, budget, trace }: { readonly reading: StoreDescription; readonly budget: number; readonly trace: ReadTrace | undefined }) {
   const { log, memtables } = reading;
   return (
     <>
@@ -101,12 +99,15 @@ function Memory({ reading, trace }: { readonly reading: StoreDescription; readon
 /** The picture. */
 export function Picture({
   reading,
+  budget,
   tree,
   trace,
   selected,
   onSelect,
 }: {
   readonly reading: StoreDescription;
+  /** Bytes that a memtable may have. */
+  readonly budget: number;
   readonly tree: TreeDescription | undefined;
   readonly trace: ReadTrace | undefined;
   readonly selected: number | undefined;
@@ -117,7 +118,7 @@ export function Picture({
   return (
     <section class="inside-picture" aria-label="Log, memtables and segments">
       <ol class="lanes">
-        <Memory reading={reading} trace={trace} />
+        <Memory reading={reading} budget={budget} trace={trace} />
         {lanes.map((lane) => (
           <LaneLine key={`${lane.level}-${lane.level === 0 ? lane.boxes[0]?.part.segmentId : ""}`} lane={lane} bounds={bounds} {...drawn} />
         ))}

@@ -6,6 +6,7 @@ import type { ReadTrace, TreeDescription } from "tabstore";
 
 import { treeTitle } from "../lib/inside.ts";
 import { insideError, store, watchInside } from "../state/inside.ts";
+import { metrics } from "../state/metrics.ts";
 import { showInside, route } from "../state/route.ts";
 import { session } from "../state/session.ts";
 import { Select } from "../ui/field.tsx";
@@ -64,7 +65,7 @@ export function InsideView() {
       <ErrorNote error={insideError.value} />
       {reading !== undefined && (
         <>
-          <Picture reading={reading} tree={tree} trace={trace} selected={segment} onSelect={setSegment} />
+          <Picture reading={reading} budget={metrics.value?.memtable.budget ?? 1} tree={tree} trace={trace} selected={segment} onSelect={setSegment} />
           {tree !== undefined && (tree.kind === "table" || tree.kind === "index") && <AskKey tree={tree} trace={trace} onTrace={setTrace} />}
           {segment !== undefined && <SegmentFacts segmentId={segment} onClose={() => setSegment(undefined)} />}
           <Figures reading={reading} tree={tree} />

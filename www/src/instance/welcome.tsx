@@ -1,19 +1,26 @@
-/** The page without an open instance: those that there are, a form for another, and the lessons. */
+/** The page without an open instance: an invitation to the show, the instances, a form for another, lessons and examples. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { deleteInstance, type InstanceDescription, listInstances } from "tabstore";
 
 import { ExampleCards } from "../examples/examples.tsx";
 import { EXAMPLES } from "../examples/registry.tsx";
+import { FilePick } from "../importing/file-pick.tsx";
 import { instant } from "../lib/format.ts";
+import { formatRoute, TOUR } from "../lib/route.ts";
 import { LessonCards } from "../lessons/lesson-cards.tsx";
 import { asError, logged } from "../state/calls.ts";
+import { language } from "../state/language.ts";
 import { onLook } from "../state/look.ts";
 import { navigate } from "../state/route.ts";
 import { session } from "../state/session.ts";
+import { INVITATIONS } from "../texts/invitation.ts";
+import { TAGS } from "../texts/language.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { LanguageSwitch } from "../ui/language-switch.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OpenForm } from "./open-form.tsx";
 
@@ -41,15 +48,29 @@ function DeleteInstance({ name, onDone, onClose }: { readonly name: string; read
   );
 }
 
-function InstanceList() {
-  const [instances, setInstances] = useState<readonly InstanceDescription[]>();
-  const [error, setError] = useState<unknown>();
-  const [doomed, setDoomed] = useState<string>();
-  const read = () => void listInstances().then(setInstances, setError);
+/** The instances of this browser; neither list nor error: not known yet. */
+interface KnownInstances {
+  readonly instances?: readonly InstanceDescription[];
+  readonly error?: unknown;
+  readonly read: () => void;
+}
+
+function useInstances(): KnownInstances {
+  const [known, setKnown] = useState<Omit<KnownInstances, "read">>({});
+  const read = () =>
+    void listInstances().then(
+      (instances) => setKnown({ instances }),
+      (error: unknown) => setKnown({ error }),
+    );
   useEffect(() => {
     read();
     return onLook(read);
   }, []);
+  return { ...known, read };
+}
+
+function InstanceList({ instances, error, read }: KnownInstances) {
+  const [doomed, setDoomed] = useState<string>();
   if (error !== undefined) {
     const { code } = asError(error);
     return code === "Unavailable" ? (
@@ -91,24 +112,78 @@ function InstanceList() {
   );
 }
 
+/** The invitation to the show. */
+function Invitation({ children }: { readonly children?: ComponentChildren }) {
+  const texts = INVITATIONS[language.value];
+  return (
+    <div class="invitation" lang={TAGS[language.value]}>
+      <p class="invitation-line">{texts.line}</p>
+      <div class="row">
+        <a class="button primary" href={formatRoute({ step: 1 })}>
+          {texts.watch}
+        </a>
+        {children}
+        <LanguageSwitch />
+      </div>
+    </div>
+  );
+}
+
+/** The first visit: no form, until somebody wants one. */
+function FirstVisit({ onOwn }: { readonly onOwn: () => void }) {
+  const texts = INVITATIONS[language.value];
+  return (
+    <div class="card span">
+      <Invitation>
+        <button type="button" class="button" onClick={onOwn}>
+          {texts.own}
+        </button>
+        <FilePick class="button">
+          <Icon name="upload" /> {texts.file}
+        </FilePick>
+      </Invitation>
+    </div>
+  );
+}
+
+/** Instances of one's own: those of the show come and go. */
+const isOwn = ({ name }: InstanceDescription): boolean => name !== TOUR;
+
+function Instances(known: KnownInstances) {
+  return (
+    <>
+      <section class="card" aria-labelledby="instances-title">
+        <h2 id="instances-title">Instances</h2>
+        <InstanceList {...known} />
+      </section>
+      <section class="card" aria-labelledby="open-title">
+        <h2 id="open-title">Create or open</h2>
+        <OpenForm />
+      </section>
+    </>
+  );
+}
+
 /** The page. While an instance is being opened it stands back. */
 export function Welcome() {
+  const known = useInstances();
+  const [wantsOwn, setWantsOwn] = useState(false);
   const { state } = session.value;
   if (state === "opening") return <main id="main" tabIndex={-1} />;
+  const isKnown = known.instances !== undefined || known.error !== undefined;
+  const isFirst = !wantsOwn && state === "none" && !known.instances?.some(isOwn);
   return (
     <main id="main" class="welcome" tabIndex={-1} aria-labelledby="title">
       <div class="intro">
         <h1 id="title">A wide-column database in this tab</h1>
         <p>Tables, versions, time to live, ranges and capacity units, as in Table Store, kept by this browser. Nothing leaves this page.</p>
       </div>
-      <section class="card" aria-labelledby="instances-title">
-        <h2 id="instances-title">Instances</h2>
-        <InstanceList />
-      </section>
-      <section class="card" aria-labelledby="open-title">
-        <h2 id="open-title">Create or open</h2>
-        <OpenForm />
-      </section>
+      {isKnown && (isFirst ? <FirstVisit onOwn={() => setWantsOwn(true)} /> : <Instances {...known} />)}
+      {isKnown && !isFirst && (
+        <div class="card span">
+          <Invitation />
+        </div>
+      )}
       <section class="card span" aria-labelledby="lessons-title">
         <h2 id="lessons-title">Lessons</h2>
         <LessonCards />

@@ -8,8 +8,11 @@
  *     #/demo/reading?view=inside
  *     #/demo?account=demo&entities=stations&filter=Height gt 500
  *     #/examples/chat?as=ann
+ *     #/tour?step=3
+ *     #/lesson/3?step=2&seed=7
  *
- * The examples have a word of their own. An instance of that name is written `Examples`: names are compared without case.
+ * The examples have a word of their own. An instance of that name is written `Examples`: names are compared without case. The show is a
+ * step of its instance, and a lesson has a number where an instance has a table, whose name never begins with a digit.
  */
 
 import type { Direction } from "./keys.ts";
@@ -18,6 +21,11 @@ import type { Direction } from "./keys.ts";
 export const PAGE_SIZES = ["25", "50", "100", "500"] as const;
 /** One of these. */
 export type PageSize = (typeof PAGE_SIZES)[number];
+
+/** The instance of the show. */
+export const TOUR = "tour";
+/** The first part of the addresses of the lessons. */
+const LESSON = "lesson";
 
 /** What an address may show of an instance in place of rows. */
 const VIEWS = ["units", "inside", "schema", "changes"] as const;
@@ -35,6 +43,14 @@ export interface Route {
   readonly example?: string | undefined;
   /** What the example keeps in the address. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
+  /** The number of the lesson shown, from 1. Then no instance is. */
+  readonly lesson?: number | undefined;
+  /** Its step, or that of the show, from 1. Without a lesson it is the show's, and no instance is shown. */
+  readonly step?: number | undefined;
+  /** What the values of a lesson are drawn from. */
+  readonly seed?: number | undefined;
+  /** Whether a lesson is shown to a class: large, and without answers until somebody asks. */
+  readonly teacher?: boolean | undefined;
   /** The instance; none: the page where one is chosen. */
   readonly instance?: string | undefined;
   /** Where its data lives. */
@@ -86,12 +102,35 @@ function decoded(part: string | undefined): string | undefined {
   }
 }
 
+function wholeNumber(text: string | null | undefined): number | undefined {
+  return text !== null && text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A lesson or the show, if the address is one's. */
+function teaching(first: string | undefined, second: string | undefined, parameters: URLSearchParams): Route | undefined {
+  const lesson = first === LESSON ? wholeNumber(second) : undefined;
+  const step = wholeNumber(parameters.get("step"));
+  if (lesson !== undefined) return { lesson, step, seed: wholeNumber(parameters.get("seed")), teacher: parameters.get("teacher") === "1" ? true : undefined };
+  return first === TOUR && second === undefined && step !== undefined ? { step } : undefined;
+}
+
+function formatTeaching({ lesson, step, seed, teacher }: Route): string {
+  const parameters = new URLSearchParams();
+  if (step !== undefined) parameters.set("step", String(step));
+  if (seed !== undefined) parameters.set("seed", String(seed));
+  if (teacher === true) parameters.set("teacher", "1");
+  const query = parameters.toString();
+  return `#/${lesson === undefined ? TOUR : `${LESSON}/${lesson}`}${query === "" ? "" : `?${query}`}`;
+}
+
 /** Reads the part of an address from `#` on. Nonsense is left out, because people type addresses. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [instance, table] = path.split("/").map(decoded);
   const parameters = new URLSearchParams(query);
   if (instance === EXAMPLES) return { example: table ?? "", settings: Object.fromEntries(parameters) };
+  const taught = teaching(instance, table, parameters);
+  if (taught !== undefined) return taught;
   const clock = parameters.get("clock");
   const account = instance === undefined ? undefined : parameters.get("account") || undefined;
   const entities = account === undefined ? undefined : parameters.get("entities") || undefined;
@@ -120,6 +159,7 @@ export function formatRoute(route: Route): string {
     const settings = new URLSearchParams(route.settings).toString();
     return `#/${EXAMPLES}${route.example === "" ? "" : `/${encodeURIComponent(route.example)}`}${settings === "" ? "" : `?${settings}`}`;
   }
+  if (route.lesson !== undefined || route.step !== undefined) return formatTeaching(route);
   if (route.instance === undefined) return "#/";
   const path = [route.instance === EXAMPLES ? "Examples" : route.instance, ...(route.table === undefined ? [] : [route.table])]
     .map(encodeURIComponent)

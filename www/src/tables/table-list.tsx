@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 
+import { pickedFile } from "../importing/picked.ts";
 import { inFamilies } from "../lib/table-schema.ts";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
@@ -17,7 +18,7 @@ const AzureSide = lazily(async () => (await import("../azure/index.tsx")).AzureS
 
 /** The side of the page. */
 export function TableList() {
-  const [dialog, setDialog] = useState<"create" | "import">();
+  const [dialog, setDialog] = useState<"create" | "import" | undefined>(pickedFile.peek() === undefined ? undefined : "import");
   const close = () => setDialog(undefined);
   const list = tables.value;
   return (
