@@ -11,7 +11,6 @@ import { Header } from "./header.tsx";
 import { JobCard } from "./importing/job-card.tsx";
 import { SessionBanners } from "./instance/banners.tsx";
 import { Welcome } from "./instance/welcome.tsx";
-import { LessonDialog } from "./lessons/lesson-dialog.tsx";
 import { healthChanged, leaveToTables } from "./state/health.ts";
 import { onLook } from "./state/look.ts";
 import { route } from "./state/route.ts";
@@ -28,6 +27,7 @@ import { Banner } from "./ui/notice.tsx";
 const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
+const LessonView = lazily(async () => (await import("./lessons/index.tsx")).LessonView);
 const ShowView = lazily(async () => (await import("./show/index.tsx")).ShowView);
 const InsideView = lazily(async () => (await import("./inside/index.tsx")).InsideView);
 
@@ -43,7 +43,8 @@ function Shown() {
 function Unopened() {
   const { example, lesson, step } = route.value;
   if (example !== undefined) return <Examples />;
-  return lesson === undefined && step !== undefined ? <ShowView /> : <Welcome />;
+  if (lesson !== undefined) return <LessonView />;
+  return step !== undefined ? <ShowView /> : <Welcome />;
 }
 
 /** Opens what the address names, and closes what it names no more. */
@@ -125,7 +126,6 @@ export function App() {
         </section>
       )}
       {open && <CallLog />}
-      <LessonDialog />
     </>
   );
 }

@@ -187,30 +187,6 @@ test(
 );
 
 test(
-  "D4, V7, W1: the lessons of the console do what the documents say",
-  async (t) => {
-    const server = await serveConsole(t);
-    const context = await startBrowser(t, { viewport: VIEWPORT });
-    const page = await openConsole(t, context, server);
-    for (const [i, title] of ["Two rows, two shapes", "A day, to the millisecond"].entries()) {
-      await page
-        .getByRole("button", { name: new RegExp(title) })
-        .first()
-        .click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByRole("button", { name: "Run the lesson" }).click();
-      await dialog.getByText("Everything is as the documents say.").waitFor();
-      await shoot(page, `${13 + i}-lesson`);
-      await dialog.getByRole("button", { name: "Look at the table" }).click();
-      await page.locator(".browser table.grid button.open-row").first().waitFor();
-      await page.reload();
-      await page.locator(".browser table.grid button.open-row").first().waitFor();
-    }
-  },
-  { needs: ["locators"] },
-);
-
-test(
   "W1: an import can be cancelled, and what it stored stays; a second tab shares the instance",
   async (t) => {
     const server = await serveConsole(t);

@@ -84,7 +84,7 @@ test(
     await one.waitForFunction(() => document.querySelector(".browser table.grid button.open-row")?.innerText !== "AAA");
     const [there] = await keysShown(one);
 
-    // The third one deletes it, and runs a lesson.
+    // The third one deletes it, and makes a table.
     await look(three);
     await table(three, "stocks").click();
     await firstKey(three, "AAA");
@@ -92,14 +92,14 @@ test(
     await three.getByRole("dialog").getByRole("button", { name: "Delete row" }).click();
     await three.getByRole("dialog").getByRole("button", { name: "Delete all versions of it" }).click();
     await firstKey(three, "AAPL");
-    await three.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Two rows, two shapes" }).click();
-    await three.getByRole("button", { name: "Run the lesson" }).click();
-    await three.getByText("Everything is as the documents say.").waitFor();
-    await three.getByRole("button", { name: "Look at the table" }).click();
+    await three.getByRole("button", { name: "Shell" }).click();
+    await three.getByRole("combobox", { name: "Line" }).fill('create -t made_there -k \'[{"c":"id","t":"string"}]\'');
+    await three.getByRole("combobox", { name: "Line" }).press("Enter");
+    await table(three, "made_there").waitFor();
 
     // A person who comes back is on the page that was left.
     await look(one);
-    await table(one, "lesson_rows").waitFor();
+    await table(one, "made_there").waitFor();
     assert.equal((await keysShown(one))[0], there);
     await one.getByRole("button", { name: "First page" }).click();
     await firstKey(one, "AAPL");

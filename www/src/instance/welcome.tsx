@@ -9,7 +9,6 @@ import { EXAMPLES } from "../examples/registry.tsx";
 import { FilePick } from "../importing/file-pick.tsx";
 import { instant } from "../lib/format.ts";
 import { formatRoute, TOUR } from "../lib/route.ts";
-import { LessonCards } from "../lessons/lesson-cards.tsx";
 import { asError, logged } from "../state/calls.ts";
 import { language } from "../state/language.ts";
 import { onLook } from "../state/look.ts";
@@ -21,8 +20,11 @@ import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { LanguageSwitch } from "../ui/language-switch.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OpenForm } from "./open-form.tsx";
+
+const LessonCards = lazily(async () => (await import("../lessons/cards.tsx")).LessonCards);
 
 function DeleteInstance({ name, onDone, onClose }: { readonly name: string; readonly onDone: () => void; readonly onClose: () => void }) {
   const action = useAction();

@@ -14,6 +14,7 @@ import { SHOW_TEXTS, type ShowTexts } from "../texts/show.ts";
 import { useTexts } from "../texts/use-texts.ts";
 import { LanguageSwitch } from "../ui/language-switch.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { useTitle } from "../ui/title.ts";
 import { Facts } from "./facts.tsx";
 import { SPEEDS } from "./feed.ts";
 import { beginShow, forgetShow, type Show, show, showError } from "./state.ts";
@@ -118,6 +119,7 @@ function Opened({ texts, now, isHeld, onHold }: { readonly texts: ShowTexts; rea
 function Running({ texts, onAgain }: { readonly texts: ShowTexts; readonly onAgain: () => void }) {
   const [isHeld, setHeld] = useState(false);
   useEffect(() => beginShow(), []);
+  useTitle(texts.title);
   const now = show.value;
   const hold = () => {
     const feed = show.peek()?.feed;

@@ -3,9 +3,8 @@
 import { useState } from "preact/hooks";
 
 import { pickedFile } from "../importing/picked.ts";
+import { formatRoute } from "../lib/route.ts";
 import { inFamilies } from "../lib/table-schema.ts";
-import { LESSONS } from "../lessons/lessons.ts";
-import { chosenLesson } from "../lessons/state.ts";
 import { lastAccount, route, showEntities, showInside, showTable, showUnits } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
@@ -105,22 +104,9 @@ export function TableList() {
         )}
       </section>
       <div class="side-lessons">
-        <h2>Lessons</h2>
-        <ul class="table-list">
-          {LESSONS.map((lesson) => (
-            <li key={lesson.id}>
-              <button
-                type="button"
-                onClick={() => {
-                  chosenLesson.value = lesson;
-                }}
-              >
-                <Icon name="lesson" />
-                <span>{lesson.title}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
+        <a class="button" href={formatRoute({ lesson: 1, step: 1 })}>
+          <Icon name="lesson" /> Lessons
+        </a>
       </div>
       {dialog === "create" && <CreateDialog onClose={close} />}
       {dialog === "import" && <ImportDialog onClose={close} />}

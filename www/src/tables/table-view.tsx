@@ -127,7 +127,7 @@ function Nothing() {
   const accounts = useAccounts(empty);
   if (tables.value === undefined) return null;
   const hint = empty
-    ? "Create a table, run a lesson, or import one of the data sets to have something to look at."
+    ? "Create a table, or import one of the data sets to have something to look at."
     : missing !== undefined
       ? "It was deleted, or its name is written in another way: upper and lower case differ."
       : "Its rows are shown here.";

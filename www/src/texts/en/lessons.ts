@@ -1,0 +1,45 @@
+/** The texts of the lessons' frame in English. */
+
+import type { FrameTexts } from "../lessons.ts";
+
+/** They are read as they are needed. */
+export const TEXTS: FrameTexts = {
+  heading: "Lessons",
+  lesson: (number, of) => `Lesson ${number} of ${of}`,
+  cards: [
+    { title: "Rows and keys", about: "Rows of different shapes, and why the first key column matters." },
+    { title: "Versions", about: "A column keeps several values, each with its time." },
+    { title: "A day, to the millisecond", about: "Time to live, and the window of versions that a table takes." },
+    { title: "Log, memtable, kill", about: "What is left when the tab ends in the middle of the work." },
+    { title: "Compaction and filters", about: "Why a key that is not there is cheap." },
+    { title: "Partitions and hot keys", about: "What can be split, and what cannot." },
+    { title: "Units and the bill", about: "What a call costs, and what a reservation changes." },
+    { title: "Conditions and transactions", about: "Counters, several rows in one step, and the stream that tells of it." },
+  ],
+  steps: ["Predict", "Run", "Explain", "Check", "Break it"],
+  stepOf: (number, of) => `step ${number} of ${of}`,
+  back: "Back",
+  next: "Next",
+  nextLesson: "Next lesson",
+  previousLesson: "Previous lesson",
+  all: "All lessons",
+  reset: "Reset",
+  teacher: "For a class",
+  student: "For one reader",
+  showAnswer: "Show the answer",
+  lines: "Lines",
+  linesHint: (words) => `The lines of the official tool, one each. Lessons also know: ${words}.`,
+  run: "Run",
+  runIt: "Run the lines",
+  predictFirst: "Predict first: then running tells more.",
+  answers: "Answers of the store",
+  right: "As you said.",
+  proved: (truth) => `The store says: ${truth}`,
+  wrong: (truth) => `The store says otherwise: ${truth}`,
+  notRun: "Nothing was run yet.",
+  document: "The rule is in",
+  check: "Check",
+  reached: "Reached: the store is as it has to be.",
+  opening: "Opening the lesson's instance …",
+  killed: (ms) => `The page was ended and loaded again; the instance was opened in ${ms}.`,
+};

@@ -1,0 +1,21 @@
+/** The texts of lesson 5 in Chinese. */
+
+import type { LessonTexts } from "../lessons.ts";
+
+/** They are read as they are needed. */
+export const TEXTS: LessonTexts = {
+  goal: "说出读取不存在的主键要多少代价，以及合并节省什么。",
+  question: "600 行分布在三个范围重叠的段中。第二个 trace 查询一个所有段都没有的主键。它在几个段中读取块？",
+  options: ["三个都读：每个都可能有", "一个或两个", "一个也不读"],
+  explain:
+    "每个段有一个主键过滤器。它说“没有”，这是确定的；或者说“可能有”，大约 256 次中错一次。所以不存在的主键不读任何块。存在的主键可能在每个段中。合并把它们变成一个有序的段，并去掉被隐藏的数据。",
+  task: () => "让每次读取最多只看一个段。600 行都要保留。",
+  harder: () => "让所有行过期，并让它们的段消失。表本身要保留。已给出一天的数据生命周期；拨动时钟后还需要一步。",
+  messages: {
+    wrongCount: "行数不是 600。",
+    notOne: "要看的地方不止一个：段或内存表。",
+    dropped: "表已不在。请重置。",
+    rowsLeft: "读取仍给出一些行。",
+    segmentsLeft: "行已过期，但它们的段仍被存储。",
+  },
+};

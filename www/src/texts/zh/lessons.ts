@@ -1,0 +1,45 @@
+/** The texts of the lessons' frame in Chinese. */
+
+import type { FrameTexts } from "../lessons.ts";
+
+/** They are read as they are needed. */
+export const TEXTS: FrameTexts = {
+  heading: "课程",
+  lesson: (number, of) => `第 ${number} 课，共 ${of} 课`,
+  cards: [
+    { title: "行与主键", about: "形状不同的行，以及第一个主键列为什么重要。" },
+    { title: "版本", about: "一列保存多个值，每个值有自己的时间。" },
+    { title: "精确到毫秒的一天", about: "数据生命周期，以及表接受的版本窗口。" },
+    { title: "日志、内存表、强行结束", about: "标签页在工作途中结束后，还剩下什么。" },
+    { title: "合并与过滤器", about: "为什么查询不存在的主键代价很小。" },
+    { title: "分区与热点", about: "什么可以分裂，什么不可以。" },
+    { title: "能力单元与账单", about: "一次调用的费用，以及预留改变了什么。" },
+    { title: "条件与事务", about: "计数器、一步写多行，以及记录它们的数据流。" },
+  ],
+  steps: ["预测", "运行", "解释", "检查", "打破它"],
+  stepOf: (number, of) => `第 ${number} 步，共 ${of} 步`,
+  back: "上一步",
+  next: "下一步",
+  nextLesson: "下一课",
+  previousLesson: "上一课",
+  all: "所有课程",
+  reset: "重置",
+  teacher: "课堂模式",
+  student: "个人模式",
+  showAnswer: "显示答案",
+  lines: "命令行",
+  linesHint: (words) => `每行一条官方工具的命令。课程还认识：${words}。`,
+  run: "运行",
+  runIt: "运行这些命令",
+  predictFirst: "请先预测，再运行，这样学得更多。",
+  answers: "存储的回答",
+  right: "和你说的一样。",
+  proved: (truth) => `存储的回答：${truth}`,
+  wrong: (truth) => `存储的回答不同：${truth}`,
+  notRun: "还没有运行。",
+  document: "规则见",
+  check: "检查",
+  reached: "完成：存储已是所要求的状态。",
+  opening: "正在打开课程的实例……",
+  killed: (ms) => `页面被结束并重新加载；打开实例用时 ${ms}。`,
+};
