@@ -17,7 +17,7 @@ import { route } from "./state/route.ts";
 import { shellIsOpen, shellKey } from "./state/shell.ts";
 import { update } from "./state/offline.ts";
 import { closeInstance, isAskedFor, openInstance, session, wantedAt } from "./state/session.ts";
-import { readAgain, refreshTables, tables } from "./state/tables.ts";
+import { currentTable, readAgain, refreshTables, tables } from "./state/tables.ts";
 import { leadMoved } from "./state/tabs.ts";
 import { TableList } from "./tables/table-list.tsx";
 import { TableView } from "./tables/table-view.tsx";
@@ -27,6 +27,7 @@ import { Banner } from "./ui/notice.tsx";
 const ShellDrawer = lazily(async () => (await import("./shell/index.tsx")).ShellDrawer);
 const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).UnitsView);
+const TimeView = lazily(async () => (await import("./time/index.tsx")).TimeView);
 const LessonView = lazily(async () => (await import("./lessons/index.tsx")).LessonView);
 const ShowView = lazily(async () => (await import("./show/index.tsx")).ShowView);
 const InsideView = lazily(async () => (await import("./inside/index.tsx")).InsideView);
@@ -36,6 +37,7 @@ function Shown() {
   const { account, view } = route.value;
   if (view === "units") return <UnitsView />;
   if (view === "inside") return <InsideView />;
+  if (view === "time" && currentTable.value !== undefined) return <TimeView />;
   return account === undefined ? <TableView /> : <AzureView />;
 }
 

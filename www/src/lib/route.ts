@@ -28,11 +28,11 @@ export const TOUR = "tour";
 const LESSON = "lesson";
 
 /** What an address may show of an instance in place of rows. */
-const VIEWS = ["units", "inside", "schema", "changes"] as const;
+const VIEWS = ["units", "inside", "schema", "changes", "time"] as const;
 /** One of them. */
 export type RouteView = (typeof VIEWS)[number];
 /** Those that only a table has. */
-const OF_TABLES: readonly RouteView[] = ["schema", "changes"];
+const OF_TABLES: readonly RouteView[] = ["schema", "changes", "time"];
 
 /** The first part of the addresses of the examples. */
 const EXAMPLES = "examples";
@@ -59,7 +59,10 @@ export interface Route {
   readonly clock?: number | undefined;
   /** The table shown. */
   readonly table?: string | undefined;
-  /** What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its schema; its changes. */
+  /**
+   * What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its
+   * schema; its changes; its versions along time.
+   */
   readonly view?: RouteView | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;

@@ -6,7 +6,7 @@ import type { TableDescription } from "tabstore";
 import { Browser } from "../browse/browser.tsx";
 import { count, instant, period, timeToLive } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { route, showEntities, showTable, showView } from "../state/route.ts";
+import { navigate, route, showEntities, showTable, showView } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { currentTable, refreshTables, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -181,6 +181,9 @@ export function TableView() {
               <Icon name="edit" /> Modify table
             </button>
           )}
+          <button type="button" class="button" title="Its versions along time, in a copy" onClick={() => navigate({ ...route.value, view: "time" })}>
+            <Icon name="clock" /> Time machine
+          </button>
           <button type="button" class="button" onClick={() => setDialog("export")}>
             <Icon name="download" /> Export rows
           </button>
