@@ -129,6 +129,7 @@ const filter = { column: "even", comparator: "EXIST" } as const;
 test("R3, R6: with a filter a page goes on until it is full, and tells what that cost", async () => {
   const one = await pageFrom(sparse, view({ filter, limit: 3 }), undefined);
   assert.deepEqual([ids(one), one.consumed.read], [[2, 4, 6], 2]);
+  assert.equal(one.view.filter, filter, "a page tells what it is a page of: who follows it must not take it for one of another view");
   const two = await pageFrom(sparse, view({ filter, limit: 3 }), one.next);
   assert.deepEqual([ids(two), two.next], [[8, 10], undefined]);
   assert.deepEqual(ids(await pageBefore(sparse, view({ filter, limit: 2 }), { id: 8n })), [4, 6]);

@@ -75,6 +75,11 @@ function place(page: Page): string {
   return `${counted(page.rows.length, "row")}: ${keys}${cost}`;
 }
 
+/** Whether a page is the one that was followed: another one may have come in between. */
+function isSamePlace(followed: Page, shown: Page | undefined): boolean {
+  return shown?.view === followed.view && shown.from === followed.from && shown.next === followed.next;
+}
+
 /** The browser. */
 export function Browser({ table }: { readonly table: TableDescription }) {
   const { view, conditions, wrong } = useView(table);
@@ -127,7 +132,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const isEditable = table.allowUpdate && table.indexOf === null;
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
-  const marks = useLive(view, page, live, (rows) => setPage((shown) => shown && { ...shown, rows }));
+  const marks = useLive(view, page, live, (of, rows) => setPage((shown) => (isSamePlace(of, shown) ? { ...of, rows } : shown)));
   const known = useMemo(() => columnTypes(page?.rows ?? []), [page]);
 
   useEffect(() => {

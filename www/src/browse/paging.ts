@@ -25,6 +25,8 @@ export interface View {
 
 /** Rows that stand together, in the order of the view. */
 export interface Page {
+  /** What it is a page of: the place shown may be of another view until its page has come. */
+  readonly view: View;
   readonly rows: readonly Row[];
   /** Whether there may be rows before them. */
   readonly before: boolean;
@@ -70,7 +72,7 @@ async function collect(read: GetRange, { tableName, filter }: View, { direction,
 /** The page that begins at a key, or at the beginning of the range. */
 export async function pageFrom(read: GetRange, view: View, from: RangeKey | undefined, signal?: AbortSignal): Promise<Page> {
   const { direction, end, limit } = view;
-  return { ...(await collect(read, view, { direction, start: from ?? view.start, end, limit }, signal)), before: from !== undefined, from };
+  return { ...(await collect(read, view, { direction, start: from ?? view.start, end, limit }, signal)), before: from !== undefined, from, view };
 }
 
 /** Compares two keys in the order of the view. */
@@ -92,7 +94,7 @@ export async function pageBefore(read: GetRange, view: View, key: RangeKey | und
   );
   const page = inside.slice(0, limit).reverse();
   const first = page[0];
-  return { rows: page, before: inside.length > limit, next: key, from: first === undefined ? undefined : keyOf(first), consumed };
+  return { rows: page, before: inside.length > limit, next: key, from: first === undefined ? undefined : keyOf(first), consumed, view };
 }
 
 /** Reads a page of a view, and gives up when the signal says so. */

@@ -19,11 +19,11 @@ export function isFollowed({ consumed }: Page): boolean {
 }
 
 /** Follows the rows of a page between its ends, so that no place jumps. Gives the marks of what has changed lately. */
-export function useLive(view: View | undefined, page: Page | undefined, on: boolean, onRows: (rows: readonly Row[]) => void): Marks {
+export function useLive(view: View | undefined, page: Page | undefined, on: boolean, onRows: (of: Page, rows: readonly Row[]) => void): Marks {
   const [marks, setMarks] = useState(NO_MARKS);
   const { from, next } = page ?? {};
   useEffect(() => {
-    if (!on || view === undefined || page === undefined || !isFollowed(page)) return;
+    if (!on || view === undefined || page?.view !== view || !isFollowed(page)) return;
     const { tableName, schema, direction, filter, limit } = view;
     const start = from ?? view.start;
     const end = next ?? view.end;
@@ -38,7 +38,7 @@ export function useLive(view: View | undefined, page: Page | undefined, on: bool
       const found = marksOf(shown, rows, (row) => keyId(schema, row.primaryKey));
       shown = rows;
       if (found.columns.size + found.went === 0) return;
-      onRows(rows);
+      onRows(page, rows);
       setMarks(found);
       clearTimeout(timer);
       timer = setTimeout(() => setMarks(NO_MARKS), MARK_MS);
@@ -49,6 +49,6 @@ export function useLive(view: View | undefined, page: Page | undefined, on: bool
       stop();
       setMarks(NO_MARKS);
     };
-  }, [view, from, next, page === undefined, on]);
+  }, [view, from, next, page?.view, on]);
   return marks;
 }
