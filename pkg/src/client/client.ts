@@ -49,7 +49,8 @@ export class Client implements DecodeContext, Sender {
   /** Whether arguments are being read: the caller's code may run then. */
   private encoding = false;
   /** The calls in flight. */
-  private readonly pending = new Map<number, Call>();
+  /** The calls without an answer. */
+  readonly pending = new Map<number, Call>();
   private readonly retries: Retries;
   private readonly administration: Administration;
   private lastId = 0;
@@ -121,11 +122,6 @@ export class Client implements DecodeContext, Sender {
   get oldest(): unknown {
     for (const call of this.pending.values()) return call;
     return undefined;
-  }
-
-  /** The calls without an answer. */
-  get unanswered(): readonly unknown[] {
-    return [...this.pending.values()];
   }
 
   /** Whether its engine is in another tab. */

@@ -36,8 +36,6 @@ const IDLE = 1000;
 const SMALL = 2048;
 /** Up to so many bytes are copied in a loop. */
 const BY_HAND = 512;
-/** Calls that the package makes by itself. A client that has made no other is not using the engine yet. */
-const OWN_CALLS = new Set(["metrics", "yield", "keepAnswers", "forgetAnswers"]);
 /** The size of the shared buffer. It is small, because a row that is kept keeps all of it. */
 const SHARED = 8192;
 let shared = new Uint8Array(0);
@@ -62,7 +60,7 @@ class ThreadSession implements EngineHost {
   readonly direct = true;
   /** Whether no call may reach the engine any more. */
   dead = false;
-  /** Whether its client has asked for something. */
+  /** Whether its client has asked for rows, as one that still compares its options has not. */
   isUsed = false;
 
   /** Set if the caller has a clock of its own. */
@@ -121,7 +119,6 @@ class ThreadSession implements EngineHost {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw this.gone;
     if (op === "yield") return this.engine.yields();
-    this.isUsed ||= !OWN_CALLS.has(op);
     this.tick?.();
     const value = await this.session.call(op, args, request).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
@@ -300,6 +297,8 @@ class ThreadEngine implements LeadingEngine {
       if (!this.isLost) onResponses(frame);
     };
     const session = new ThreadSession(this, this.engine.session(client, answer), onResponses, guest);
+    // Those of other tabs may still compare their options.
+    session.isUsed = answers?.stores !== true;
     this.sessions.add(session);
     try {
       if (answers !== undefined) await session.call("keepAnswers", { client, ...answers });

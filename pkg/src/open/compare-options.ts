@@ -9,7 +9,8 @@
 
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
-import type { EngineOptions } from "../host/host.js";
+import type { Client } from "../client/client.js";
+import type { EngineOptions, Opening } from "../host/host.js";
 import type { Metrics } from "../types/metrics.js";
 import type { Given } from "./options.js";
 
@@ -80,4 +81,28 @@ export async function agree(instance: string, wanted: Given, has: EngineOptions,
       `Leave '${option}' out to share the open engine as it is, or close it first.`,
     );
   }
+}
+
+/** A page's engine that follows another tab. */
+interface Follows {
+  readonly checked: { readonly engine: EngineOptions; readonly given: Given };
+  readonly clients: { get(client: Client): Given | undefined };
+  readonly opening: Pick<Opening, "inherit">;
+  options: EngineOptions;
+  given: Given;
+}
+
+/**
+ * Compares the options of a handle with those of the leader's engine, and takes the latter for the time when this tab leads. Rejects if
+ * they differ. `false`: the leader's guests give way, so this tab opens with its own.
+ */
+export async function settle(tab: Follows, client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+  const { worker, ...wanted } = tab.clients.get(client) ?? {};
+  const { engine, given } = tab.checked;
+  const isFirst = !client.guest && (await giveWay(engine.name, wanted, options, ask));
+  tab.options = isFirst ? engine : inherit(options, engine);
+  tab.given = isFirst ? given : tab.options.given;
+  tab.opening.inherit(tab.options);
+  if (!isFirst) await agree(engine.name, wanted, options, () => ask("metrics"));
+  return !isFirst;
 }

@@ -50,11 +50,11 @@ interface Newcomer {
 /** An engine of this page, from its opening to its end. */
 export class PageEngine implements Tab {
   /** Those that use it, opening, open or closing, with the options that they gave. */
-  private readonly clients = new Map<Client, Given>();
+  readonly clients = new Map<Client, Given>();
   private readonly newcomers = new Map<Client, Newcomer>();
   /** Gives the opening up. */
   private readonly control = new AbortController();
-  private opening!: ReturnType<Start>;
+  opening!: ReturnType<Start>;
   /** Resolves when the engine runs, or another tab has it. */
   private decided!: Promise<void>;
   /** Ends the wait for an opening that is not begun yet. */
@@ -66,8 +66,8 @@ export class PageEngine implements Tab {
   private trouble: TabStoreError | null = null;
   private readonly key: string;
   /** The options of the engine, and those among them that somebody gave. */
-  private options: EngineOptions;
-  private given: Given;
+  options: EngineOptions;
+  given: Given;
   /** Whether it has run. */
   ran = false;
   private alive: Promise<boolean> | undefined;
@@ -123,7 +123,7 @@ export class PageEngine implements Tab {
       },
       onClock: (now) => this.onClock(now),
       onYield: () => {
-        void this.yield(opening);
+        void loadSharing().then(({ giveUp }) => giveUp(this, opening, () => this.opening === opening));
       },
       onWaiting,
     }));
@@ -179,7 +179,7 @@ export class PageEngine implements Tab {
   }
 
   /** The opening, or its engine, is of no use any more: calls wait for the next one. */
-  private lose(died?: TabStoreError): ReturnType<Start> {
+  lose(died?: TabStoreError): ReturnType<Start> {
     const { opening } = this;
     this.opening = ASIDE;
     this.lost = undefined;
@@ -243,34 +243,17 @@ export class PageEngine implements Tab {
     return true;
   }
 
-  /** All handles are guests, and another tab wants other options: this tab follows that one. */
-  private async yield(opening: ReturnType<Start>): Promise<void> {
-    const { endInOrder } = await loadSharing();
-    // Two tabs may ask for it.
-    if (this.opening !== opening) return;
-    const clients = [...this.clients.keys()].filter(({ isAttached }) => isAttached);
-    const done = endInOrder(clients);
-    for (const client of clients) this.queue(client);
-    this.lose();
-    const isDone = await done(opening.engine);
-    for (const client of isDone ? [] : clients) {
-      this.queues.get(client)?.dropFrames();
-      client.handOver(false, leaderChanged(this.options.name));
-    }
-    await opening.cut();
-    this.resumeAside();
-  }
-
   /** Opens again, unless the page is put aside or needs no engine any more. */
-  private resumeAside(): void {
+  resumeAside(): void {
     if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
   }
 
   /** Calls of a client wait from now on. */
-  private queue(client: Client): void {
+  queue(client: Client): CallQueue {
     const queue = new CallQueue();
     this.attach(client, queue);
     this.queues.set(client, queue);
+    return queue;
   }
 
   /** A client has lost its session: its calls wait. */
@@ -392,19 +375,8 @@ export class PageEngine implements Tab {
   }
 
   async agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
-    const { agree, giveWay, inherit } = await loadSharing();
-    const { worker, ...wanted } = this.clients.get(client) ?? {};
-    if (!client.guest && (await giveWay(this.options.name, wanted, options, ask))) {
-      this.options = this.checked.engine;
-      this.given = this.checked.given;
-      this.opening.inherit(this.options);
-      return false;
-    }
-    this.options = inherit(options, this.checked.engine);
-    this.given = this.options.given;
-    this.opening.inherit(this.options);
-    await agree(this.options.name, wanted, options, () => ask("metrics"));
-    return true;
+    const { settle } = await loadSharing();
+    return settle(this, client, options, ask);
   }
 
   onClock(clock: number): void {

@@ -3,8 +3,8 @@
  * seeks a new one when another tab leads. Meanwhile its calls wait.
  */
 
-export { agree, giveWay, inherit } from "../open/compare-options.js";
-export { endInOrder } from "./yield.js";
+export { agree, settle } from "../open/compare-options.js";
+export { giveUp } from "./yield.js";
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
