@@ -15,7 +15,7 @@ import { type Guard, guarded } from "../import/guarded.js";
 import { LineSplitter } from "../import/json.js";
 import { isBytes, openSource, texts } from "../import/source.js";
 import { Unreadable } from "../import/unreadable.js";
-import { abortReason, signalOf } from "../client/signals.js";
+import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
 import { invalid, TabStoreError, toRecord } from "../types/errors.js";
 import type { Attributes, CallOptions, InputCell, InputValue } from "../types/data.js";
 import type { Database } from "../types/database.js";
@@ -27,6 +27,7 @@ import { TABLE as GROUPS } from "../changes/consumer/table.js";
 import { checkListener, pagesOf } from "./index.js";
 import { exact } from "./rows.js";
 import { byteStream } from "./stream.js";
+import { type Release, turnOf } from "./turn.js";
 
 const EXPORT = new Set(["signal", "tables", "azure", "onProgress"]);
 const IMPORT = new Set(["signal", "existing", "onProgress"]);
@@ -35,11 +36,15 @@ const FORM = 1;
 /** The most cells, and bytes, of a piece of a large row: below what a call takes [D1, R2]. */
 const MOST_CELLS = 1000;
 const MOST_BYTES = 3_500_000;
+/** What expires within so many milliseconds could have expired when its row is stored. */
+const SOON = 60_000;
 
 /** The calls that an export and an import of an instance need. */
 export type InstanceTarget = Pick<
   Database,
   | "name"
+  | "persistence"
+  | "metrics"
   | "listTable"
   | "describeTable"
   | "createTable"
@@ -218,6 +223,8 @@ class InstanceImport {
   private form: TableForm | undefined;
   private writer: RowWriter | undefined;
   private converter: Converter | undefined;
+  /** The time to live of a table that is there, in seconds. */
+  private timeToLive = -1;
   /** Versions before this have expired, and the table does not take them. */
   private oldest = -Infinity;
   private hasVersions = true;
@@ -228,10 +235,12 @@ class InstanceImport {
   private rows = 0;
   bytes = 0;
   private failure: TabStoreError | undefined;
+  private release: Release | undefined;
 
   constructor(
     private readonly db: InstanceTarget,
     private readonly options: ImportInstanceOptions,
+    private readonly unlessEnded: Guard,
   ) {}
 
   private get call(): CallOptions {
@@ -239,6 +248,8 @@ class InstanceImport {
   }
 
   async take(values: readonly unknown[]): Promise<void> {
+    // Again for each piece of the source: others expire meanwhile.
+    await this.look();
     for (const value of values) {
       if (this.head === undefined) {
         await this.begin(headOf(value));
@@ -266,9 +277,34 @@ class InstanceImport {
     }
   }
 
+  /** Reads the store's clock, which decides what has expired. */
+  private async look(): Promise<void> {
+    this.oldest = this.timeToLive > 0 ? (await this.db.metrics(this.call)).now - this.timeToLive * 1000 + SOON : -Infinity;
+  }
+
+  /** Waits until no other import has the instance. */
+  private async enter(): Promise<void> {
+    const turn = turnOf(this.db);
+    try {
+      this.release = await this.unlessEnded(unlessAborted(turn, this.options.signal));
+    } catch (error) {
+      void turn.then(
+        (release) => release(),
+        () => {},
+      );
+      throw error;
+    }
+  }
+
+  /** Lets the next import begin. */
+  leave(): void {
+    this.release?.();
+  }
+
   /** Looks whether a table of the export is there already, before anything is stored. */
   private async begin(head: Head): Promise<void> {
     const { existing = "refuse" } = this.options;
+    await this.enter();
     const there = new Set(await this.db.listTable(this.call));
     for (const form of head.tables) {
       if (!isForm(form)) throw broken("its first line does not describe a table");
@@ -294,7 +330,7 @@ class InstanceImport {
     const { indexes: _, stream: __, definedColumns: ___, ...base } = form;
     const isMerge = this.options.existing === "merge";
     let there = isMerge && (await db.listTable(call)).includes(form.tableName) ? await db.describeTable({ tableName: form.tableName, ...call }) : undefined;
-    this.oldest = -Infinity;
+    this.timeToLive = -1;
     if (there === undefined) {
       const primaryKey = form.primaryKey.map((column) => (column.autoIncrement === true ? { ...column, allowChosen: true } : column));
       // What hides, refuses or derives rows comes behind them: older rows may have values that a column defined later would not take.
@@ -302,11 +338,11 @@ class InstanceImport {
       this.created.push(form.tableName);
       there = await db.describeTable({ tableName: form.tableName, ...call });
     } else if (there.indexes.length === 0) {
-      // Another import has raised it, and will lower it.
       if (there.maxVersionOffset !== ANY_OFFSET) this.raised.push(there);
-      if (there.timeToLive > 0) this.oldest = Date.now() - there.timeToLive * 1000 + 60_000;
+      this.timeToLive = there.timeToLive;
       await db.updateTable({ tableName: form.tableName, maxVersionOffset: ANY_OFFSET });
     }
+    await this.look();
     this.hasVersions = there.indexes.length === 0;
     this.tables += 1;
     this.form = form;
@@ -414,7 +450,7 @@ export async function importInstance(
   checkListener(onProgress);
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
   const signal = signalOf(given);
-  const run = new InstanceImport(db, given);
+  const run = new InstanceImport(db, given, unlessEnded);
   try {
     const values = valuesOf(source, (more) => (run.bytes += more), signal);
     for await (const some of guarded(values, signal, unlessEnded)) {
@@ -428,5 +464,7 @@ export async function importInstance(
     await run.undo();
     // An error of the source's own code, or of a listener, is the cause.
     throw signal?.aborted ? abortReason(signal) : run.told(known(error));
+  } finally {
+    run.leave();
   }
 }

@@ -66,7 +66,8 @@ export interface ImportInstanceOptions extends CallOptions {
    * What to do where a table of the export is there already: `"refuse"` (the default) rejects with `OTSObjectAlreadyExist`, and stores
    * nothing. `"merge"` puts the rows into the table that is there, and creates the others. A row whose key is there is replaced. A
    * table with indexes takes the newest values, and gives them new versions. Meanwhile a table without indexes takes any version
-   * (`maxVersionOffset`); so do one merge at a time. Values that have expired are left out, by the clock of the system.
+   * (`maxVersionOffset`). Values that have expired by the store's clock, or do within a minute, are left out. Imports into one
+   * instance run one after another, in all tabs.
    */
   readonly existing?: "refuse" | "merge" | undefined;
   /** Called after each stored batch, and at the end of each table. */

@@ -1,10 +1,12 @@
-// Imports that a full disk ends, in a browser: the rows that they report as stored are there, and no others.
+// Imports that end early, in a browser. A full disk: the rows that they report as stored are there, and no others. A tab that closes:
+// those of other tabs wait for it no longer.
 
 import assert from "node:assert/strict";
 
 import { BACKENDS, openLimited, reload } from "../support/browser.mjs";
 import { singles, test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
+import { tabs } from "../support/tabs.mjs";
 
 for (const [backend, sorted] of singles(BACKENDS, [true, false])) {
   test(
@@ -62,3 +64,52 @@ for (const [backend, sorted] of singles(BACKENDS, [true, false])) {
     { needs: ["quota"] },
   );
 }
+
+/** Begins a merge whose source is written by `source`. Its result is `merged`: the rows, or the code of an error. */
+const beginMerge = (text) => {
+  const { readable, writable } = new TransformStream(undefined, { highWaterMark: 1000 });
+  globalThis.source = writable.getWriter();
+  globalThis.merged = db.importInstance(readable, { existing: "merge" }).then(
+    ({ rows }) => rows,
+    ({ code, message }) => `${code}: ${message}`,
+  );
+  source.write(new TextEncoder().encode(text));
+};
+const endMerge = (text) => {
+  source.write(new TextEncoder().encode(text));
+  source.close();
+};
+
+test("V6: merges of two tabs have their turns, and a tab that closes in the middle of its own gives its turn on", async (t) => {
+  const { one, two } = await tabs(t);
+  const text = await one.evaluate(async () => {
+    const old = Date.now() - 50 * 86_400_000;
+    const from = await T.open("from");
+    for (const [database, maxVersionOffset] of [
+      [from, 10_000_000],
+      [db, 3600],
+    ])
+      await database.createTable({ tableName: "old", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersionOffset });
+    for (let id = 0; id < 3; id++) await from.putRow({ tableName: "old", primaryKey: { id }, attributes: { a: [{ value: "old", version: old }] } });
+    const text = await new Response(await from.exportInstance()).text();
+    await from.close();
+    return text;
+  });
+  const lines = text.split("\n");
+  const [begin, rest] = [lines.slice(0, 3).join("\n"), `\n${lines.slice(3).join("\n")}`];
+  await one.evaluate(beginMerge, begin);
+  await two.evaluate(beginMerge, begin);
+  await one.evaluate(endMerge, rest);
+  assert.equal(await one.evaluate(() => merged), 3);
+  await two.evaluate(endMerge, rest);
+  assert.equal(await two.evaluate(() => merged), 3);
+  assert.equal(await two.evaluate(async () => (await db.describeTable("old")).maxVersionOffset), 3600);
+  await one.evaluate(beginMerge, begin);
+  // It has its turn when it asks for more than its first line.
+  await one.waitForFunction(() => navigator.locks.query().then(({ held }) => held.some(({ name }) => name === "tabstore/import/shared")));
+  await two.evaluate(beginMerge, begin);
+  await two.evaluate(endMerge, rest);
+  await two.waitForFunction(() => navigator.locks.query().then(({ pending }) => pending.some(({ name }) => name === "tabstore/import/shared")));
+  await one.close({ runBeforeUnload: false });
+  assert.equal(await two.evaluate(() => merged), 3);
+});
