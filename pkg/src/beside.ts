@@ -43,7 +43,10 @@ export class Beside {
       `Argument '${path}': expected ${expected}, given ${given}.`,
     );
   }
+}
 
+/** The same, and checks of the arguments of calls. Apart, because some entries have none of these checks. */
+export class BesideChecks extends Beside {
   /** The options of a call; refuses names that it does not know. */
   options<T extends object>(value: T | undefined, known: readonly string[], what: string): T {
     if (value === undefined) return {} as T;

@@ -17,7 +17,7 @@ import type { Database } from "./types/database.js";
 import type { ImportPreview, InspectOptions } from "./types/writer.js";
 import { openOn } from "./open/open.js";
 import type { Schema, SchemaOptions, TypedDatabase } from "./schema/types.js";
-import { double } from "./types/values.js";
+import { double } from "./types/double.js";
 import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types/rows.js";
 
@@ -61,7 +61,8 @@ export type * from "./types/streams.js";
 export type * from "./types/tables.js";
 export type * from "./types/transaction.js";
 export type * from "./types/rows.js";
-export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./types/values.js";
+export { Double, double } from "./types/double.js";
+export { AUTO_INCREMENT, INF_MAX, INF_MIN } from "./types/values.js";
 export type { AutoIncrement, InfMax, InfMin } from "./types/values.js";
 export { WriterError } from "./types/writer-error.js";
 export type { WriterFailure } from "./types/writer-error.js";

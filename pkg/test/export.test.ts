@@ -7,7 +7,7 @@ import type { Database } from "../src/types/database.js";
 import type { ExportOptions } from "../src/types/export.js";
 import type { InputValue, Value } from "../src/types/data.js";
 import { Converter } from "../src/import/convert.js";
-import { Double } from "../src/types/values.js";
+import { Double } from "../src/types/double.js";
 import { code, load, open, random, skip } from "./support/package.js";
 
 const opened: Database[] = [];

@@ -7,7 +7,8 @@ import { FrameWriter } from "../src/codec/frame.js";
 import * as request from "../src/codec/contract-requests.js";
 import { TabStoreError } from "../src/types/errors.js";
 import { col, type Filter } from "../src/types/filter.js";
-import { double, INF_MIN } from "../src/types/values.js";
+import { double } from "../src/types/double.js";
+import { INF_MIN } from "../src/types/values.js";
 import { Bytes } from "./support/bytes.js";
 
 function frame(options: object): Uint8Array {

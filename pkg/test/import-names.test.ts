@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { importRows, inspectImport } from "../src/import/index.js";
 import type { ImportFormat, ImportOptions, ImportSource } from "../src/types/writer.js";
 import type { DefinedColumn, KeyColumn } from "../src/types/tables.js";
-import { double } from "../src/types/values.js";
+import { double } from "../src/types/double.js";
 import { openFake, stored } from "./support/fake.js";
 import { code, open, random, skip } from "./support/package.js";
 

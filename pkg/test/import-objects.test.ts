@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { importRows } from "../src/import/index.js";
-import { double } from "../src/types/values.js";
+import { double } from "../src/types/double.js";
 import { openFake as open, stored } from "./support/fake.js";
 
 /** Imports one row whose column `v` has this value; gives what is stored of it. */

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { FrameWriter } from "../src/codec/frame.js";
 import * as request from "../src/codec/contract-requests.js";
 import { TabStoreError } from "../src/types/errors.js";
-import { AUTO_INCREMENT, double, INF_MAX, INF_MIN } from "../src/types/values.js";
+import { double } from "../src/types/double.js";
+import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../src/types/values.js";
 import { Bytes } from "./support/bytes.js";
 
 function frame<A>(encode: (w: FrameWriter, argument: A) => void, argument: A, writer = new FrameWriter()): Uint8Array {

@@ -5,7 +5,8 @@ import { after, test } from "node:test";
 
 import { linesOf, requestOf, type ShellRequest, type TableKey } from "../src/shell/index.js";
 import type { Attributes, Filter, InputCell, InputValue, KeyType, KeyValue, RangeKey } from "../src/index.js";
-import { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "../src/types/values.js";
+import { Double, double } from "../src/types/double.js";
+import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../src/types/values.js";
 import { random, skip } from "./support/package.js";
 import { testShell } from "./support/shell.js";
 

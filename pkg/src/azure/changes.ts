@@ -1,6 +1,6 @@
 /** Changes of entities, from the records of a table's stream. */
 
-import { isBytes } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
 import type { Change, StreamRecord, Value } from "../index.js";
 import type { EntityChange, EntityRecord } from "./types.js";
 import { setField } from "../codec/field.js";

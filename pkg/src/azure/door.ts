@@ -7,7 +7,7 @@
  * ```
  */
 
-import { Beside } from "../beside.js";
+import { BesideChecks } from "../beside.js";
 import { Reader } from "../codec/reader.js";
 import type { Database } from "../index.js";
 
@@ -96,7 +96,7 @@ class Bytes {
 }
 
 /** The door of a database. */
-export class Door extends Beside {
+export class Door extends BesideChecks {
   /** Opens it for those who have this access. */
   constructor(
     db: Database,

@@ -1,6 +1,7 @@
 /** The HTTP client that the clients of Azure take. */
 
-import { isBytes, kindOf } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
+import { kindOf } from "../codec/kinds.js";
 import type { Database } from "../index.js";
 import { Door, type DoorResponse } from "./door.js";
 import type { AzureHttpClient, HttpClientOptions, HttpHeaders, HttpRequest, HttpResponse } from "./types.js";

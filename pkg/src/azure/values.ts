@@ -1,9 +1,10 @@
 /** Entities as objects and in JSON. */
 
-import type { Beside } from "../beside.js";
+import type { BesideChecks } from "../beside.js";
 import { fromBase64, toBase64 } from "../codec/base64.js";
 import { setField } from "../codec/field.js";
-import { isBytes, kindOf, shown } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
+import { kindOf, shown } from "../codec/kinds.js";
 import type { EdmType, EntityKey, StoredEntity, Typed, TypedValue } from "./types.js";
 
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
@@ -36,7 +37,7 @@ const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const isTime = (date: Date): boolean => date.getTime() >= FIRST_TIME && date.getTime() <= LAST_TIME;
 
 /** A value and its type, as they stand in JSON; no type if JSON tells it. */
-function toJson(host: Beside, value: unknown, path: string): readonly [unknown, EdmType?] {
+function toJson(host: BesideChecks, value: unknown, path: string): readonly [unknown, EdmType?] {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -66,7 +67,7 @@ function toJson(host: Beside, value: unknown, path: string): readonly [unknown, 
 }
 
 /** Checks the keys of an entity. */
-export function keysOf(host: Beside, entity: EntityKey, path: string): readonly [string, string] {
+export function keysOf(host: BesideChecks, entity: EntityKey, path: string): readonly [string, string] {
   if (typeof entity !== "object" || entity === null) throw host.wrong(path, kindOf(entity), "an object");
   const { partitionKey, rowKey } = entity;
   host.text(partitionKey, `${path}.partitionKey`);
@@ -75,7 +76,7 @@ export function keysOf(host: Beside, entity: EntityKey, path: string): readonly 
 }
 
 /** An entity in JSON. */
-export function write(host: Beside, entity: EntityKey, path: string): string {
+export function write(host: BesideChecks, entity: EntityKey, path: string): string {
   const [PartitionKey, RowKey] = keysOf(host, entity, path);
   const body: Record<string, unknown> = { PartitionKey, RowKey };
   for (const [name, given] of Object.entries(entity)) {
@@ -185,12 +186,12 @@ function literal(value: unknown): string {
 }
 
 /** The path of an entity in a URL. The name of its table has nothing to be encoded. */
-export function entityPath(host: Beside, table: string, [partitionKey, rowKey]: readonly [string, string]): string {
+export function entityPath(host: BesideChecks, table: string, [partitionKey, rowKey]: readonly [string, string]): string {
   return `${table}(PartitionKey=${encoded(host, quoted(partitionKey), "partitionKey")},RowKey=${encoded(host, quoted(rowKey), "rowKey")})`;
 }
 
 /** A text as a part of a URL. */
-export function encoded(host: Beside, text: string, path: string): string {
+export function encoded(host: BesideChecks, text: string, path: string): string {
   try {
     return encodeURIComponent(text);
   } catch {

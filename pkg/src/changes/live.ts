@@ -8,7 +8,7 @@ import { batchGet } from "../client/batch-get.js";
 import { checkArguments, count } from "../codec/check.js";
 import { copyFilter } from "../codec/filter.js";
 import { FrameWriter } from "../codec/frame.js";
-import { isBytes } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
 import { readNamedKey } from "../codec/parts.js";
 import { Reader } from "../codec/reader.js";
 import { READ } from "../codec/request.js";

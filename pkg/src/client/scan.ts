@@ -3,7 +3,7 @@
 import { isPlain, positive, takeArguments } from "../codec/check.js";
 import type { Counted } from "../codec/contract-responses.js";
 import { copyFilter } from "../codec/filter.js";
-import { isBytes } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
 import { READ } from "../codec/request.js";
 import type { Row } from "../types/row.js";
 import { abortReason, signalOf } from "./signals.js";

@@ -8,7 +8,7 @@
  */
 
 import { invalid } from "../types/errors.js";
-import { Double } from "../types/values.js";
+import { Double } from "../types/double.js";
 import { checkArguments, checkName, has, list, takeArguments } from "./check.js";
 import { CAST_TYPE, COMPARATOR, FILTER, LOGICAL_OPERATOR } from "./contract.js";
 import type { FrameWriter } from "./frame.js";

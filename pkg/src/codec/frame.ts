@@ -10,7 +10,7 @@
  */
 
 import { invalid, local } from "../types/errors.js";
-import { lengthOf } from "./kinds.js";
+import { lengthOf } from "./bytes.js";
 
 /** Version of the request frame. */
 export const FRAME_VERSION = 1;

@@ -1,11 +1,12 @@
 /** Writes values, keys and versions into a request frame. Refuses an illegal value by the name of its column. */
 
 import { invalid } from "../types/errors.js";
-import { Double } from "../types/values.js";
+import { Double } from "../types/double.js";
 import { checkOwn, has } from "./check.js";
 import { TAG } from "./contract.js";
 import type { FrameWriter } from "./frame.js";
-import { kindOf, shown, isBytes, lengthOf } from "./kinds.js";
+import { isBytes, lengthOf } from "./bytes.js";
+import { kindOf, shown } from "./kinds.js";
 
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;

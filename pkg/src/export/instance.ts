@@ -16,6 +16,7 @@ import { LineSplitter } from "../import/json.js";
 import { isBytes, openSource, texts } from "../import/source.js";
 import { Unreadable } from "../import/unreadable.js";
 import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
+import { type Release, turnOf } from "../tabs/turn.js";
 import { invalid, TabStoreError, toRecord } from "../types/errors.js";
 import type { Attributes, CallOptions, InputCell, InputValue } from "../types/data.js";
 import type { Database } from "../types/database.js";
@@ -27,7 +28,6 @@ import { TABLE as GROUPS } from "../changes/consumer/table.js";
 import { checkListener, pagesOf } from "./index.js";
 import { exact } from "./rows.js";
 import { byteStream } from "./stream.js";
-import { type Release, turnOf } from "./turn.js";
 
 const EXPORT = new Set(["signal", "tables", "azure", "onProgress"]);
 const IMPORT = new Set(["signal", "existing", "onProgress"]);
@@ -282,9 +282,12 @@ class InstanceImport {
     this.oldest = this.timeToLive > 0 ? (await this.db.metrics(this.call)).now - this.timeToLive * 1000 + SOON : -Infinity;
   }
 
-  /** Waits until no other import has the instance. */
+  /**
+   * Waits until no other import has the instance. Two at once would spoil each other: the one that ends first takes back what it has
+   * allowed a table, and one that fails deletes the tables that it has made, with the rows of the other.
+   */
   private async enter(): Promise<void> {
-    const turn = turnOf(this.db);
+    const turn = turnOf(this.db, "import");
     try {
       this.release = await this.unlessEnded(unlessAborted(turn, this.options.signal));
     } catch (error) {

@@ -3,12 +3,14 @@
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { fromBase64 } from "../codec/base64.js";
 import { setField } from "../codec/field.js";
-import { isBytes, kindOf, shown } from "../codec/kinds.js";
+import { isBytes } from "../codec/bytes.js";
+import { kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../types/writer.js";
 import type { KeyColumn, TableDescription } from "../types/tables.js";
 import type { Attributes, InputCell, InputPrimaryKey, InputValue, ValueType } from "../types/rows.js";
-import { AUTO_INCREMENT, Double } from "../types/values.js";
+import { Double } from "../types/double.js";
+import { AUTO_INCREMENT } from "../types/values.js";
 import { printJson } from "./json.js";
 import { Names } from "./names.js";
 import type { SourceRow } from "./records.js";

@@ -1,7 +1,7 @@
 /** Copies arguments that are read later. */
 
 import { isPlain, MOST } from "../codec/check.js";
-import { isBytes, lengthOf } from "../codec/kinds.js";
+import { isBytes, lengthOf } from "../codec/bytes.js";
 import { setField } from "../codec/field.js";
 
 /** A copy of plain objects, arrays and bytes. All else stays. */

@@ -5,10 +5,9 @@ import type { CallOptions } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { OpenOptions } from "../types/rows.js";
 import type { CreateTableRequest, IndexSpec, TableDescription, UpdateTableRequest } from "../types/tables.js";
-import type { Double } from "../types/values.js";
+import type { Double } from "../types/double.js";
 import { Context } from "./context.js";
 import type { Layout } from "./layout.js";
-import { migrate } from "./migrations.js";
 import { RowCodec } from "./row-codec.js";
 import { SchemaTable } from "./table.js";
 
@@ -52,7 +51,7 @@ export async function attach(layouts: readonly Layout[], { open, options, double
       },
       import: (source: Blob, call: CallOptions = {}) => db.importInstance(source, { ...call, existing: "merge" }),
     });
-    if (migrations !== undefined) await migrate(context, typed, migrations);
+    if (migrations !== undefined) await (await loaded(context, "migrations", import("./migrations.js"))).migrate(context, typed, migrations);
     return typed;
   } catch (error) {
     await db.close();

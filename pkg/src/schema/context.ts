@@ -4,7 +4,7 @@ import { Beside } from "../beside.js";
 import type { InputPrimaryKey } from "../types/data.js";
 import type { Database } from "../types/database.js";
 import type { TabStoreError } from "../types/errors.js";
-import type { Double } from "../types/values.js";
+import type { Double } from "../types/double.js";
 
 /** The database, its errors, and the Doubles of its entry: another entry's are another class. */
 export class Context extends Beside {

@@ -1,13 +1,14 @@
 /** Checks arguments that only timelines have. */
 
-import { Beside } from "../beside.js";
-import { isBytes, shown } from "../codec/kinds.js";
+import { BesideChecks } from "../beside.js";
+import { isBytes } from "../codec/bytes.js";
+import { shown } from "../codec/kinds.js";
 import type { Database, KeyType } from "../index.js";
 
 const MAX_ID = 2n ** 63n - 1n;
 
 /** The database, and the settings of its timelines. */
-export class Host extends Beside {
+export class Host extends BesideChecks {
   /** `bigint`: whether every sequence id is a bigint. */
   constructor(
     db: Database,

@@ -3,7 +3,8 @@
  * the product's specification.
  */
 
-import type { AutoIncrement, Double, InfMax, InfMin } from "./values.js";
+import type { Double } from "./double.js";
+import type { AutoIncrement, InfMax, InfMin } from "./values.js";
 
 /** The type of an attribute value [D2]. */
 export type ValueType = "STRING" | "INTEGER" | "DOUBLE" | "BOOLEAN" | "BINARY";

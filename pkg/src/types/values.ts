@@ -1,6 +1,4 @@
-/** Values without a literal in JavaScript: the ends of a range, keys assigned by the store, doubles without a fraction. */
-
-import { named } from "./named.js";
+/** Values without a literal in JavaScript: the ends of a range, and keys assigned by the store. Doubles without a fraction are in double.ts. */
 
 /** The kind of {@link INF_MIN}. */
 export interface InfMin {
@@ -34,32 +32,5 @@ export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" }
  */
 export const AUTO_INCREMENT: AutoIncrement = /* @__PURE__ */ Object.freeze({ autoIncrement: true });
 
-/** The base of the package's own objects in requests, such as {@link Double}. It is a value, never an object of columns. */
+/** The base of the package's own objects in requests, such as a Double. It is a value, never an object of columns. */
 export abstract class Operand {}
-
-/** A number to store as a Double even without a fraction; made by {@link double}. */
-export class Double extends Operand {
-  /** The number. */
-  readonly value: number;
-
-  /** Wraps a number. */
-  constructor(value: number) {
-    super();
-    this.value = value;
-  }
-}
-named(Double, "Double");
-
-/**
- * Marks a number as a Double: `3` is stored as an Integer, `double(3)` is not.
- *
- * NaN and infinities are refused when the value is written; the error names the column.
- *
- * @example
- * ```ts
- * await db.putRow({ tableName, primaryKey, attributes: { ratio: double(1), count: 1 } });
- * ```
- */
-export function double(value: number): Double {
-  return new Double(value);
-}
