@@ -111,6 +111,7 @@ export async function consoleTests({ test, install, serveDev, serveFolder, run, 
       const { context, errors } = await pages(browser);
       const page = await context.newPage();
       await page.goto(address);
+      await page.getByRole("button", { name: "Open my instance" }).click();
       await page.getByRole("textbox", { name: "Name" }).fill("own");
       await page.getByRole("button", { name: "Open", exact: true }).click();
       await page.getByRole("heading", { name: "An empty instance" }).waitFor();
