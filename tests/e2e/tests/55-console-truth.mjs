@@ -93,12 +93,14 @@ test(
     await press(page, "Close instance");
     await press(page, "Delete typo-2");
     await press(page, "Delete instance");
+    await page.getByRole("button", { name: "Open my instance" }).waitFor();
     await showForm(page);
     await page.getByText("None yet.").waitFor();
     await openInstance(page, "typo-3");
     await press(page, "Close instance");
     await press(page, "Delete typo-3");
     await press(page, "Delete instance");
+    await page.getByRole("button", { name: "Open my instance" }).waitFor();
     await showForm(page);
     await page.getByText("None yet.").waitFor();
     for (const name of ["typo-3", "typo-2"]) {
