@@ -22,6 +22,9 @@ const FIGURES: Readonly<Record<string, (metrics: Metrics) => unknown>> = {
   reserveBytes: ({ reserve }) => reserve.capacity,
 };
 
+/** The path of the clock. */
+const CLOCK = "clock.now";
+
 function equal(one: unknown, other: unknown): boolean {
   return one === other || (typeof one !== "function" && typeof other !== "function" && String(one) === String(other));
 }
@@ -45,10 +48,11 @@ function optionOf(has: EngineOptions, path: string): unknown {
 
 /**
  * Whether the engine of guests gives way to this opener: it has an option that the opener has not given, or another value than the
- * opener wants. `ask` asks the leader; one of an older release knows no guests, and refuses that.
+ * opener wants. It never gives way to a clock: what the guests have stored has the times of theirs. `ask` asks the leader; one of an
+ * older release knows no guests, and refuses that.
  */
 export async function giveWay(instance: string, wanted: Given, has: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
-  if (has.salvage) return false;
+  if (has.salvage || !equal(wanted[CLOCK] ?? optionOf(has, CLOCK), optionOf(has, CLOCK))) return false;
   const isForeign = has.guest && Object.keys(has.given).some((option) => !(option in wanted));
   const isAgreed = (): Promise<boolean> =>
     agree(instance, wanted, has, () => ask("metrics")).then(

@@ -57,7 +57,8 @@ interface KnownInstances {
   readonly read: () => void;
 }
 
-function useInstances(): KnownInstances {
+/** The instances, as they are when the page comes, when a person comes back to it, and after each opening. */
+function useInstances(state: string): KnownInstances {
   const [known, setKnown] = useState<Omit<KnownInstances, "read">>({});
   const read = () =>
     void listInstances().then(
@@ -67,7 +68,7 @@ function useInstances(): KnownInstances {
   useEffect(() => {
     read();
     return onLook(read);
-  }, []);
+  }, [state]);
   return { ...known, read };
 }
 
@@ -168,9 +169,9 @@ function Instances(known: KnownInstances) {
 
 /** The page. While an instance is being opened it stands back. */
 export function Welcome() {
-  const known = useInstances();
-  const [wantsOwn, setWantsOwn] = useState(false);
   const { state } = session.value;
+  const known = useInstances(state);
+  const [wantsOwn, setWantsOwn] = useState(false);
   if (state === "opening") return <main id="main" tabIndex={-1} />;
   const isKnown = known.instances !== undefined || known.error !== undefined;
   const isFirst = !wantsOwn && state === "none" && !known.instances?.some(isOwn);
