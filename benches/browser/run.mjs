@@ -19,6 +19,7 @@ import { publish } from "./lib/publish.mjs";
 import { checkBuilt, Server } from "./lib/server.mjs";
 import { soak } from "./lib/soak.mjs";
 import { circumstances, COLD, document, ENGINES, table, TABS } from "./lib/table.mjs";
+import { typed } from "./lib/typed.mjs";
 
 const HELP = `
 cargo xtask bench [options]
@@ -38,6 +39,7 @@ Looks at one thing:
   --cold           reads of a table ten times the cache, and puts that wait for the device, beside idb, SQLite and PGlite; --rows N
   --chat           a chat on timelines and on Dexie, from the page; --rows N messages, --rounds N
   --live           live queries beside Dexie's: the delay to a notification, the cost of a put; the cost of a stream
+  --typed          what typed tables cost beside the calls of the service, in memory and on IndexedDB; --rounds N
   --million        a million rows with 32 MB of memory, checked; --rows N for fewer
   --soak           clients that do everything for a while, checked (cargo xtask soak); --minutes N (10), --seed N
 
@@ -76,6 +78,7 @@ function options() {
       soak: flag,
       chat: flag,
       live: flag,
+      typed: flag,
       "no-judge": flag,
       help: flag,
     },
@@ -137,7 +140,7 @@ async function main() {
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
   const server = await new Server(await build(), wanted).start();
-  const special = Object.entries({ cold, growth, kinds, chat, live, million, soak }).find(([name]) => wanted[name]);
+  const special = Object.entries({ cold, growth, kinds, chat, live, typed, million, soak }).find(([name]) => wanted[name]);
   try {
     if (special === undefined) {
       const browser = await Browser.start(wanted["sqlite-idb"]);

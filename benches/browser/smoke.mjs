@@ -32,6 +32,12 @@ const RUNS = [
     shows: /notified after[^]*each put in one[^]*with a stream/,
     leaves: ["live.md"],
   },
+  {
+    name: "typed tables",
+    words: ["--typed", "--rows", "200", "--rounds", "1"],
+    shows: /put, one after another +memory [^]*scan of all rows[^\n]* indexeddb /,
+    leaves: ["typed.md"],
+  },
   { name: "the soak", words: ["--soak", "--minutes", "0.03"], shows: /rows were compared/, leaves: ["soak.md"] },
 ];
 

@@ -1,4 +1,4 @@
-// Runs the benchmark with very few rows, so that it does not rot: `npm test`. The figures mean nothing.
+// Runs the benchmarks with very few rows, so that they do not rot: `npm test`. The figures mean nothing.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -8,17 +8,39 @@ import { fileURLToPath } from "node:url";
 
 import { report } from "../../tests/report.mjs";
 
-const run = fileURLToPath(new URL("run.mjs", import.meta.url));
+const RUNS = [
+  {
+    name: "storage in files beside node:sqlite",
+    script: "run.mjs",
+    words: ["--rows", "1000"],
+    shows: /node:sqlite[^]*put, one after another +us [^]*each flushed +us [^]*bytes on disk/,
+    leaves: "node.md",
+  },
+  {
+    name: "typed tables beside the calls of the service",
+    script: "typed.mjs",
+    words: ["--rows", "200", "--no-judge"],
+    shows: /put, one after another +memory [^]*scan of all rows, per row +memory /,
+    leaves: "typed-node.md",
+  },
+];
+
 const out = mkdtempSync(path.join(os.tmpdir(), "tabstore-smoke-"));
-let good = false;
-try {
-  const text = execFileSync(process.execPath, [run, "--rows", "1000", "--rounds", "1", "--out", out], { encoding: "utf8", timeout: 60_000 });
-  good = /node:sqlite[^]*put, one after another +us [^]*each flushed +us [^]*bytes on disk/.test(text) && existsSync(path.join(out, "node.md"));
-  if (!good) console.log(text);
-} catch (error) {
-  console.log(error.message);
+let passed = 0;
+for (const { name, script, words, shows, leaves } of RUNS) {
+  let good = false;
+  try {
+    const run = fileURLToPath(new URL(script, import.meta.url));
+    const text = execFileSync(process.execPath, [run, ...words, "--rounds", "1", "--out", out], { encoding: "utf8", timeout: 60_000 });
+    good = shows.test(text) && existsSync(path.join(out, leaves));
+    if (!good) console.log(text);
+  } catch (error) {
+    console.log(error.message);
+  }
+  if (good) passed += 1;
+  report({ name, event: good ? "ok" : "failed", exec_time: 0 });
+  console.log(`${good ? "ok  " : "FAIL"}  ${name}`);
 }
 rmSync(out, { recursive: true, force: true });
-report({ name: "storage in files beside node:sqlite", event: good ? "ok" : "failed", exec_time: 0 });
-console.log(`${good ? "ok  " : "FAIL"}  storage in files beside node:sqlite\n${good ? 1 : 0} passed, ${good ? 0 : 1} failed`);
-process.exit(good ? 0 : 1);
+console.log(`${passed} passed, ${RUNS.length - passed} failed`);
+process.exit(passed === RUNS.length ? 0 : 1);

@@ -422,3 +422,56 @@ test("a value that is undefined by mistake is refused in ranges and conditions; 
   assert.deepEqual([from, to], ["Em", "En"]);
   await db.close();
 });
+
+test("D2: a row is its own fields alone, in any order: what it inherits, and what a page adds to all objects, is no part of it", { skip }, async () => {
+  const odd = define({
+    row: { key: ["a", "b"], columns: { a: t.integer, b: t.text, constructor: t.text.optional, note: t.text.optional, n: t.double.default(1) } },
+  });
+  const db = await opened(odd);
+  const rows = [
+    { a: 1, b: "x" },
+    { n: -0, note: "last", b: "x", a: 2 },
+    { note: undefined, b: "x", a: 3, n: 2.5, constructor: "made" },
+    Object.assign(Object.create({ note: "inherited", n: 7, other: 1 }) as object, { b: "x", a: 4 }),
+    Object.assign(Object.create(null) as object, { a: 5, b: "x", n: 3 }),
+    new (class {
+      readonly a = 6;
+      readonly b = "x";
+      get note(): string {
+        return "a getter of its class";
+      }
+    })(),
+  ] as (typeof odd.row.NewRow)[];
+  for (const row of rows) assert.deepEqual(Object.entries(await db.row.put(row)), Object.entries({ a: row.a, b: row.b }));
+  const polluted = Object.prototype as { note?: unknown; extra?: unknown };
+  try {
+    Object.assign(polluted, { note: 5, extra: 6 });
+    await db.row.put({ a: 7, b: "x" } as never);
+    assert.deepEqual(Object.keys((await db.row.get({ a: 7, b: "x" }))!), ["a", "b", "n"]);
+  } finally {
+    delete polluted.note;
+    delete polluted.extra;
+  }
+  const wanted: object[] = [
+    { a: 1, b: "x", n: 1 },
+    { a: 2, b: "x", note: "last", n: -0 },
+    { a: 3, b: "x", constructor: "made", n: 2.5 },
+    { a: 4, b: "x", n: 1 },
+    { a: 5, b: "x", n: 3 },
+    { a: 6, b: "x", n: 1 },
+    { a: 7, b: "x", n: 1 },
+  ];
+  assert.deepEqual((await db.row.toArray()) as object[], wanted);
+  const { rows: stored } = await db.service.getRange({ tableName: "row" });
+  assert.deepEqual(
+    stored.map((row) => row.type("n")),
+    stored.map(() => "DOUBLE"),
+  );
+  // Another program wrote a row, with columns that the schema does not know.
+  await db.service.putRow({ tableName: "row", primaryKey: { a: 9, b: "x" }, attributes: { aa: 1, note: "its own", zz: true } });
+  assert.deepEqual((await db.row.get({ a: 9, b: "x" })) as object, { a: 9, b: "x", note: "its own", n: 1 });
+  await assert.rejects(db.row.put({ a: 8 } as never), /'b' of 'row' is missing, and it is in the key/);
+  await assert.rejects(db.row.put({ a: 8, b: "x", m: 1 } as never), /'row' has no column 'm'/);
+  await assert.rejects(db.row.put({ a: 8, b: "x", note: 1 } as never), /'note' of 'row' is 1; it must be a text/);
+  await db.close();
+});

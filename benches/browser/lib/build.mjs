@@ -28,6 +28,7 @@ const outside = {
   setup({ onResolve }) {
     onResolve({ filter: /^tabstore$/ }, () => ({ path: "/tabstore/index.js", external: true }));
     onResolve({ filter: /^tabstore\/timeline$/ }, () => ({ path: "/tabstore/timeline.js", external: true }));
+    onResolve({ filter: /^tabstore\/schema$/ }, () => ({ path: "/tabstore/schema.js", external: true }));
     for (const [name, peer] of Object.entries(PEERS)) {
       onResolve({ filter: new RegExp(`^${peer.package}$`) }, () => ({ path: `/lib/${name}/index.js`, external: true }));
     }
@@ -56,6 +57,7 @@ export async function build() {
     soak: "src/soak/page.ts",
     chat: "src/chat.ts",
     live: "src/live.ts",
+    typed: "src/typed.ts",
   };
   for (const name of ADAPTERS) entryPoints[name] = `src/engines/${name}.ts`;
   const ours = await esbuild({ ...common, entryPoints, plugins: [outside] });
@@ -75,6 +77,7 @@ export async function build() {
     ["/soak", "soak"],
     ["/chat", "chat"],
     ["/live", "live"],
+    ["/typed", "typed"],
   ]) {
     files.set(
       address,

@@ -6,17 +6,20 @@ import type { InputValue, Value, ValueType } from "../types/data.js";
 /** Whether a row has the column: always; perhaps; if not, a value stands for it; the store gives it. */
 export type Presence = "required" | "optional" | "default" | "auto";
 
-/** How a value becomes a stored one, and back. */
+/** How a value becomes a stored one, and back. `undefined` where it is none of the column. */
 export interface Codec<T> {
+  /** The type of values of which most are stored as they are: see `isAsStored` in row-codec.ts. */
+  readonly kind?: "text" | "integer" | "double";
   /** What a value must be, in words: "a text". */
   readonly what: string;
-  /** Whether a value, of any type, is one of this column. */
-  readonly is: (value: unknown) => value is T;
-  /** The stored value. Doubles are made by `double`. */
-  readonly encode: (value: T, double: (value: number) => InputValue) => InputValue;
-  /** The value of a stored one; `undefined` where it is none. */
+  /** The stored value of a value, which may be of any type. Doubles are made by `double`. */
+  readonly encode: (value: unknown, double: (value: number) => InputValue) => InputValue | undefined;
+  /** The value of a stored one. */
   readonly decode: (value: Value) => T | undefined;
 }
+
+/** @internal Whether a value, of any type, is one of the column. */
+export const holds = ({ codec }: AnyColumn, value: unknown): boolean => codec.encode(value, Number) !== undefined;
 
 /** What a column of a schema keeps, beside its type. */
 interface Settings<T> {
@@ -58,7 +61,7 @@ export class Column<T, S extends ValueType, P extends Presence = "required"> {
 
   /** A row that lacks it, also an older one, is read with this value. A new row may leave it out. */
   default(value: T): Column<T, S, "default"> {
-    if (!this.codec.is(value)) throw new TypeError(`The default is ${kindOf(value)}; it must be ${this.codec.what}.`);
+    if (!holds(this, value)) throw new TypeError(`The default is ${kindOf(value)}; it must be ${this.codec.what}.`);
     return this.with({ presence: "default", initial: value });
   }
 
@@ -88,11 +91,19 @@ export type AnyColumn = Column<any, ValueType, Presence>;
 
 const column = <T, S extends ValueType>(stored: S, codec: Codec<T>): Column<T, S> => new Column(stored, codec, { presence: "required" });
 
-const isText = (value: unknown): value is string => typeof value === "string";
+/** A codec of values that are stored as they are. */
+const plain = <T extends InputValue & Value>(what: string, is: (value: unknown) => value is T) => {
+  const same = (value: unknown): T | undefined => (is(value) ? value : undefined);
+  return { what, encode: same, decode: same };
+};
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
-const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
-const isDate = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime());
-const same = <T extends InputValue>(value: T): InputValue => value;
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+
+/** The time of a date; none of an invalid one. */
+const timeOf = (date: Date): number | undefined => {
+  const time = date.getTime();
+  return isInteger(time) ? time : undefined;
+};
 
 /** A safe integer of a stored one, which comes as a bigint where the database was opened with `integers: "bigint"`. */
 function safe(value: Value): number | undefined {
@@ -103,15 +114,14 @@ function safe(value: Value): number | undefined {
 /** What JSON keeps as it is. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
 
-function json<T>(what: string, is: (value: unknown) => value is T): Column<T, "STRING"> {
+function json<T>(what: string, is: (value: unknown) => boolean): Column<T, "STRING"> {
   return column("STRING", {
     what,
-    is,
-    encode: (value) => JSON.stringify(value),
+    encode: (value) => (is(value) ? JSON.stringify(value) : undefined),
     decode: (value) => {
       try {
         const read: unknown = JSON.parse(value as string);
-        return is(read) ? read : undefined;
+        return is(read) ? (read as T) : undefined;
       } catch {
         return undefined;
       }
@@ -122,68 +132,57 @@ function json<T>(what: string, is: (value: unknown) => value is T): Column<T, "S
 /** The types of columns. */
 export const t = {
   /** A text, stored as a STRING. Texts sort by the bytes of their UTF-8. */
-  text: column("STRING", { what: "a text", is: isText, encode: same, decode: (value) => (isText(value) ? value : undefined) }),
+  text: column("STRING", { kind: "text", ...plain("a text", (value) => typeof value === "string") }),
   /** A whole number between -(2^53 - 1) and 2^53 - 1, stored as an INTEGER. For larger ones there is `t.bigint`. */
-  integer: column("INTEGER", { what: "an integer up to 2^53 - 1", is: isInteger, encode: same, decode: safe }),
+  integer: column("INTEGER", { kind: "integer", what: "an integer up to 2^53 - 1", encode: (value) => (isInteger(value) ? value : undefined), decode: safe }),
   /** A whole number of 64 bits, stored as an INTEGER and read as a bigint. */
   bigint: column("INTEGER", {
     what: "a bigint of 64 bits",
-    is: (value): value is bigint => typeof value === "bigint" && BigInt.asIntN(64, value) === value,
-    encode: same,
+    encode: (value) => (typeof value === "bigint" && BigInt.asIntN(64, value) === value ? value : undefined),
     decode: (value) => (typeof value === "bigint" ? value : isInteger(value) ? BigInt(value) : undefined),
   }),
   /** A number, stored as a DOUBLE, also where it has no fraction. No NaN, no infinity. Never in a key. */
   double: column("DOUBLE", {
+    kind: "double",
     what: "a finite number",
-    is: isNumber,
-    encode: (value, double) => double(value),
+    // Only a whole number could be taken for an INTEGER.
+    encode: (value, double) => (isNumber(value) ? (Number.isInteger(value) ? double(value) : value) : undefined),
     decode: (value) => (isNumber(value) ? value : undefined),
   }),
   /** `true` or `false`, stored as a BOOLEAN. Never in a key. */
-  boolean: column("BOOLEAN", {
-    what: "true or false",
-    is: (value): value is boolean => typeof value === "boolean",
-    encode: same,
-    decode: (value) => (typeof value === "boolean" ? value : undefined),
-  }),
+  boolean: column(
+    "BOOLEAN",
+    plain("true or false", (value) => typeof value === "boolean"),
+  ),
   /** Bytes, stored as a BINARY. */
-  bytes: column("BINARY", {
-    what: "a Uint8Array",
-    is: (value): value is Uint8Array => value instanceof Uint8Array,
-    encode: same,
-    decode: (value) => (value instanceof Uint8Array ? value : undefined),
-  }),
+  bytes: column(
+    "BINARY",
+    plain("a Uint8Array", (value): value is Uint8Array => value instanceof Uint8Array),
+  ),
   /** A Date, stored as an INTEGER: milliseconds since 1970 UTC. So dates sort by time, in keys and indexes too. */
   date: column("INTEGER", {
     what: "a valid Date",
-    is: isDate,
-    encode: (value) => value.getTime(),
+    encode: (value) => (value instanceof Date ? timeOf(value) : undefined),
     decode: (value) => {
       const date = new Date(Number(value));
-      return isDate(date) ? date : undefined;
+      return timeOf(date) === undefined ? undefined : date;
     },
   }),
   /** One of some texts, stored as a STRING. */
   oneOf<const T extends readonly [string, ...string[]]>(...texts: T): Column<T[number], "STRING"> {
-    const is = (value: unknown): value is T[number] => texts.includes(value as string);
-    return column("STRING", {
-      what: `one of ${texts.map((text) => `'${text}'`).join(", ")}`,
-      is,
-      encode: same,
-      decode: (value) => (is(value) ? value : undefined),
-    });
+    return column(
+      "STRING",
+      plain(`one of ${texts.map((text) => `'${text}'`).join(", ")}`, (value): value is T[number] => texts.includes(value as string)),
+    );
   },
   /** What JSON keeps, stored as a STRING of JSON: `t.json<{ lat: number; lon: number }>()`. Its type is not checked when it is read. */
   json<T extends Json | object = Json>(): Column<T, "STRING"> {
-    return json("what JSON keeps", (value): value is T => value !== undefined && JSON.stringify(value) !== undefined);
+    return json("what JSON keeps", () => true);
   },
   /** A list, stored as a STRING of JSON: of texts, integers, doubles, booleans or one-ofs. */
   list<T, S extends "STRING" | "INTEGER" | "DOUBLE" | "BOOLEAN">(entry: Column<T, S>): Column<readonly T[], "STRING"> {
     if (![t.text, t.integer, t.double, t.boolean].some((one) => (one.codec as unknown) === entry.codec) && !entry.codec.what.startsWith("one of"))
       throw new TypeError("A list has texts, integers, doubles, booleans or one-ofs; for others there is t.json.");
-    return json(
-      `a list, and each entry ${entry.codec.what}`,
-      (value): value is readonly T[] => Array.isArray(value) && value.every((one) => entry.codec.is(one)),
-    );
+    return json(`a list, and each entry ${entry.codec.what}`, (value) => Array.isArray(value) && value.every((one) => holds(entry, one)));
   },
 } as const;

@@ -4,13 +4,19 @@ import { ANY_OFFSET } from "../beside-tables.js";
 import { shown } from "../codec/kinds.js";
 import type { DefinedColumn, CreateTableRequest } from "../types/tables.js";
 import type { KeyType } from "../types/data.js";
-import type { AnyColumn } from "./columns.js";
+import type { AnyColumn, Codec } from "./columns.js";
 import type { TableSpec } from "./types.js";
 
 /** A column with its name. */
 export interface Field {
   readonly name: string;
   readonly column: AnyColumn;
+  /** Its codec's. Here, as the next two, because each row asks for them. */
+  readonly kind: Codec<unknown>["kind"];
+  /** Whether it is in the key of the table. */
+  readonly isKey: boolean;
+  /** Whether each stored row has it: given, by default, or by the store. */
+  readonly isWhole: boolean;
 }
 
 /** Rows in an order: of the table, or of an index. */
@@ -21,9 +27,19 @@ export interface Order {
   readonly key: readonly Field[];
   /** All columns of its rows. */
   readonly fields: readonly Field[];
-  /** Columns that its rows have, whatever the schema says of them. */
-  readonly needed: ReadonlySet<string>;
+  /** The number of columns that each row has. */
+  readonly whole: number;
+  /** Columns by their places in a row that was read: the next one mostly has the same. */
+  readonly places: Field[];
 }
+
+const orderOf = (tableName: string, key: readonly Field[], fields: readonly Field[]): Order => ({
+  tableName,
+  key,
+  fields,
+  whole: fields.filter(({ isWhole }) => isWhole).length,
+  places: [],
+});
 
 /** The most attribute columns that a table may define, and an index may hold [T8]. */
 const MOST_DEFINED = 32;
@@ -46,6 +62,8 @@ export class Layout {
   readonly attributes: readonly Field[];
   readonly byName: ReadonlyMap<string, Field>;
   readonly base: Order;
+  /** Whether a key is one column, and the store has its values as the program has them. */
+  readonly isPlainKey: boolean;
   /** The column of the key whose value the store gives, if there is one. */
   readonly auto: string | undefined;
   readonly indexes: ReadonlyMap<string, Order>;
@@ -61,10 +79,17 @@ export class Layout {
   ) {
     const unknown = Object.keys(spec).find((one) => !SPEC.includes(one));
     if (unknown !== undefined) throw this.wrong(`has '${unknown}'; known are: ${SPEC.join(", ")}`);
-    this.fields = Object.entries(spec.columns).map(([column, type]) => ({ name: column, column: type }));
+    const key = typeof spec.key === "string" ? [spec.key] : spec.key;
+    this.fields = Object.entries(spec.columns).map(([column, type]) => ({
+      name: column,
+      column: type,
+      kind: type.codec.kind,
+      isKey: key.includes(column),
+      isWhole: type.presence !== "optional",
+    }));
     this.byName = new Map(this.fields.map((field) => [field.name, field]));
-    this.key = this.named(typeof spec.key === "string" ? [spec.key] : spec.key, "its key");
-    this.attributes = this.fields.filter((field) => !this.key.includes(field));
+    this.key = this.named(key, "its key");
+    this.attributes = this.fields.filter(({ isKey }) => !isKey);
     for (const {
       name: column,
       column: { presence },
@@ -72,10 +97,12 @@ export class Layout {
       if (presence === "optional" || presence === "default")
         throw this.wrong(`has the key column '${column}', which each row must have: it is not optional, and has no default`);
     }
+    const [first] = this.key;
+    this.isPlainKey = this.key.length === 1 && (first.kind !== undefined || first.column.codec.encode === first.column.codec.decode);
     this.auto = this.key.find(({ column }) => column.presence === "auto")?.name;
     const stray = this.attributes.find(({ column }) => column.presence === "auto");
     if (stray !== undefined) throw this.wrong(`lets the store give '${stray.name}', which is no column of its key`);
-    this.base = { tableName: name, key: this.key, fields: this.fields, needed: new Set(this.key.map((field) => field.name)) };
+    this.base = orderOf(name, this.key, this.fields);
     const specs = Object.entries(spec.indexes ?? {}).map(([index, given]) => {
       const { key, columns } = "key" in given ? given : { key: given, columns: undefined };
       return { index, key: this.named(key, `its index '${index}'`), columns };
@@ -87,7 +114,7 @@ export class Layout {
       const tableName = `${name}_${index}`;
       const all = [...new Set([...key, ...this.key])];
       const fields = columns === undefined ? this.fields : [...new Set([...all, ...this.named(columns, `the columns of its index '${index}'`, false)])];
-      orders.set(index, { tableName, key: all, fields, needed: new Set(all.map((field) => field.name)) });
+      orders.set(index, orderOf(tableName, all, fields));
       return {
         indexName: tableName,
         primaryKey: key.map((field) => field.name),
@@ -95,7 +122,7 @@ export class Layout {
       };
     });
     this.indexes = orders;
-    const defined = new Set([...indexes.flatMap(({ primaryKey, columns }) => [...primaryKey, ...columns])].filter((column) => !this.base.needed.has(column)));
+    const defined = new Set([...indexes.flatMap(({ primaryKey, columns }) => [...primaryKey, ...columns])].filter((column) => !this.byName.get(column)!.isKey));
     if (defined.size > MOST_DEFINED)
       throw this.wrong(`has ${defined.size} columns in its indexes, and the store allows ${MOST_DEFINED}: name fewer, as in { key: [...], columns: [...] }`);
     const definedColumns: DefinedColumn[] = [...defined].map((column) => ({ name: column, type: this.byName.get(column)!.column.stored }));

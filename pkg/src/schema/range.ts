@@ -4,6 +4,7 @@ import { KEY_BYTES } from "../beside-tables.js";
 import { kindOf } from "../codec/kinds.js";
 import type { InputValue, KeyValue, RangeKey } from "../types/data.js";
 import { type InfMax, type InfMin, INF_MAX, INF_MIN } from "../types/values.js";
+import { holds } from "./columns.js";
 import type { Field } from "./layout.js";
 import type { RowCodec } from "./row-codec.js";
 import type { Stretch } from "./types.js";
@@ -190,7 +191,7 @@ function bytesBefore(bytes: Uint8Array): End {
 function isStretch(value: unknown, field: Field): boolean {
   return (
     value instanceof Made ||
-    (typeof value === "object" && value !== null && !field.column.codec.is(value) && Object.keys(value).every((name) => name === "from" || name === "to"))
+    (typeof value === "object" && value !== null && !holds(field.column, value) && Object.keys(value).every((name) => name === "from" || name === "to"))
   );
 }
 

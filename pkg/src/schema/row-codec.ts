@@ -2,10 +2,11 @@
 
 import { setField } from "../codec/field.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import type { InputPrimaryKey, InputValue, KeyValue, PrimaryKey, Value } from "../types/data.js";
+import type { InputPrimaryKey, InputValue, PrimaryKey, Value } from "../types/data.js";
 import type { Row } from "../types/row.js";
-import type { PutRow, UpdateRow } from "../types/rows.js";
+import type { UpdateRow } from "../types/rows.js";
 import { AUTO_INCREMENT } from "../types/values.js";
+import { holds } from "./columns.js";
 import type { Context } from "./context.js";
 import type { Field, Layout, Order } from "./layout.js";
 
@@ -14,27 +15,55 @@ type Given = Readonly<Record<string, unknown>>;
 /** Own fields alone: an object may inherit a `constructor`. */
 const own = (given: Given, name: string): unknown => (Object.hasOwn(given, name) ? given[name] : undefined);
 
+/** Whether a value is stored as it is. Most are texts, integers and fractions: to ask here costs less than to ask their columns. */
+function isAsStored(kind: Field["kind"], value: unknown): boolean {
+  if (kind === "text") return typeof value === "string";
+  if (kind === "integer") return Number.isSafeInteger(value);
+  return kind === "double" && Number.isFinite(value) && !Number.isInteger(value);
+}
+
+const NO_KEY = "is missing, and it is in the key";
+
 /** Makes requests of rows, and rows of answers. */
 export class RowCodec {
-  private readonly double: (value: number) => InputValue;
+  /** Columns by their places in a row that was put: the next one mostly has the same. */
+  private readonly places: Field[] = [];
 
   constructor(
     readonly context: Context,
     readonly layout: Layout,
-  ) {
-    this.double = context.double;
-  }
+  ) {}
 
-  /** A row to put. */
-  put(given: unknown): PutRow {
-    const row = this.known(given, "row");
-    return { primaryKey: this.newKey(row), attributes: this.attributes(row) };
-  }
-
-  /** A row to merge into the one that is there. */
-  merge(given: unknown): UpdateRow {
-    const row = this.known(given, "row");
-    return { primaryKey: this.newKey(row), put: this.attributes(row) };
+  /** A new row. One loop over what is given, and few calls in it: so a put costs little more than one without types. */
+  put(given: unknown): { readonly primaryKey: InputPrimaryKey; readonly attributes: Record<string, InputValue> } {
+    const row = this.object(given, "row");
+    const { places } = this;
+    const primaryKey: Record<string, InputValue> = {};
+    const attributes: Record<string, InputValue> = {};
+    let missing = this.layout.base.whole;
+    let place = 0;
+    let last = "";
+    for (const name in row) {
+      let field = places[place];
+      if (field?.name !== name) {
+        if (!Object.hasOwn(row, name)) break;
+        field = places[place] = this.named(name);
+      }
+      place += 1;
+      last = name;
+      let value = row[name];
+      if (value === undefined) continue;
+      if (!isAsStored(field.kind, value)) {
+        if (!Object.hasOwn(row, name)) break;
+        value = this.encode(field, value);
+      }
+      setField(field.isKey ? primaryKey : attributes, name, value as InputValue);
+      if (field.isWhole) missing -= 1;
+    }
+    // What is inherited comes last, and is no part of the row.
+    if (place > 0 && !Object.hasOwn(row, last)) return this.put(Object.assign(Object.create(null), row));
+    if (missing > 0) this.complete(primaryKey, attributes);
+    return { primaryKey: primaryKey as InputPrimaryKey, attributes };
   }
 
   /** The columns with a default that a row does not give. */
@@ -44,14 +73,14 @@ export class RowCodec {
 
   /** The changes of a row. */
   patch(given: unknown): Omit<UpdateRow, "primaryKey"> {
-    const patch = this.known(given, "patch");
+    const patch = this.object(given, "patch");
     const put = {};
     const deleteColumns: string[] = [];
     for (const name of Object.keys(patch)) {
-      const value = own(patch, name);
+      const field = this.named(name);
+      const value = patch[name];
       if (value === undefined) continue;
-      const field = this.layout.byName.get(name)!;
-      if (this.layout.key.includes(field)) throw this.wrong(field, "is in the key, which never changes: delete the row, and put another one");
+      if (field.isKey) throw this.wrong(field, "is in the key, which never changes: delete the row, and put another one");
       if (value !== null) setField(put, name, this.encode(field, value));
       else if (field.column.presence === "required") throw this.wrong(field, "is null, and each row must have it");
       else deleteColumns.push(name);
@@ -63,29 +92,30 @@ export class RowCodec {
   key(given: unknown): PrimaryKey {
     const { key, name } = this.layout;
     const [first] = key;
-    if (key.length === 1 && first.column.codec.is(given)) return this.encodedKey({ [first.name]: given });
-    if (typeof given !== "object" || given === null) {
-      throw this.context.wrong(
-        "key",
-        kindOf(given),
-        key.length === 1 ? `${first.column.codec.what}, or { ${first.name} }` : `{ ${key.map((field) => field.name).join(", ")} }`,
-      );
+    const primaryKey = {};
+    if (key.length === 1 && holds(first.column, given)) {
+      setField(primaryKey, first.name, this.encode(first, given));
+      return primaryKey;
     }
-    const stray = Object.keys(given).find((one) => !key.some((field) => field.name === one));
-    if (stray !== undefined)
-      throw this.context.error(
-        "OTSParameterInvalid",
-        `The key of '${name}' has no column '${stray}'.`,
-        `It is { ${key.map((field) => field.name).join(", ")} }.`,
-      );
-    return this.encodedKey(given as Given);
+    const shape = `{ ${key.map((field) => field.name).join(", ")} }`;
+    if (typeof given !== "object" || given === null)
+      throw this.context.wrong("key", kindOf(given), key.length === 1 ? `${first.column.codec.what}, or ${shape}` : shape);
+    const stray = Object.keys(given).find((one) => !this.layout.byName.get(one)?.isKey);
+    if (stray !== undefined) throw this.context.error("OTSParameterInvalid", `The key of '${name}' has no column '${stray}'.`, `It is ${shape}.`);
+    for (const field of key) {
+      const value = own(given as Given, field.name);
+      if (value === undefined) throw this.wrong(field, NO_KEY);
+      setField(primaryKey, field.name, this.encode(field, value));
+    }
+    return primaryKey;
   }
 
   /** A value of a column. */
   encode(field: Field, value: unknown): InputValue {
     const { codec } = field.column;
-    if (!codec.is(value)) throw this.wrong(field, `is ${value === null || typeof value === "object" ? kindOf(value) : shown(value)}; it must be ${codec.what}`);
-    return codec.encode(value, this.double);
+    const stored = codec.encode(value, this.context.double);
+    if (stored !== undefined) return stored;
+    throw this.wrong(field, `is ${value === null || typeof value === "object" ? kindOf(value) : shown(value)}; it must be ${codec.what}`);
   }
 
   /** The value of a stored one. */
@@ -95,33 +125,58 @@ export class RowCodec {
     throw this.unreadable(field, `holds ${shown(stored)}, which is not ${field.column.codec.what}`);
   }
 
-  /** The row of a stored one. */
+  /** The row of a stored one: its columns in the order of the store, those of the key first. */
   row(stored: Row, order: Order = this.layout.base): Record<string, unknown> {
-    const row = {};
-    // All at once: a row decodes faster so than column by column.
-    const values = stored.toObject();
+    return this.read(stored.toObject(), order, stored);
+  }
+
+  /** Makes a row of the values of one, in place: most stay as they are, and a scan costs little more than one without types. */
+  private read(row: Record<string, unknown>, order: Order, stored: Row): Record<string, unknown> {
+    const { places } = order;
+    let missing = order.whole;
+    let place = 0;
+    for (const name in row) {
+      let field: Field | undefined = places[place];
+      if (field?.name !== name) {
+        field = this.fieldOf(order, name);
+        if (field === undefined) {
+          if (!Object.hasOwn(row, name)) break;
+          // A column that the schema does not know.
+          return this.read(Object.fromEntries(Object.entries(row).filter(([one]) => this.fieldOf(order, one))), order, stored);
+        }
+        places[place] = field;
+      }
+      place += 1;
+      const value = row[name];
+      if (!isAsStored(field.kind, value) && Object.hasOwn(row, name)) setField(row, name, this.decode(field, value as Value));
+      if (field.isWhole) missing -= 1;
+    }
+    if (missing > 0) this.fill(row, order, stored);
+    return row;
+  }
+
+  private fieldOf({ fields }: Order, name: string): Field | undefined {
+    const field = this.layout.byName.get(name);
+    return field && fields.includes(field) ? field : undefined;
+  }
+
+  /** Gives a row the defaults of columns that it lacks. */
+  private fill(row: Record<string, unknown>, order: Order, stored: Row): void {
     for (const field of order.fields) {
-      const { name, column } = field;
-      const value = Object.hasOwn(values, name) ? values[name] : undefined;
-      if (value !== undefined) setField(row, name, this.decode(field, value));
-      else if (column.presence === "default") setField(row, name, column.initial);
-      else if (column.presence === "required")
+      const { name, column, isWhole } = field;
+      if (!isWhole || Object.hasOwn(row, name)) continue;
+      if (column.presence !== "default")
         throw this.unreadable(
           field,
           `is missing in the row with the key ${JSON.stringify(stored, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one))}`,
         );
+      setField(row, name, column.initial);
     }
-    return row;
   }
 
-  /** The key of a row that was put. Its dates and bytes are copies. */
-  keyOfNew(given: Given): Record<string, unknown> {
-    const key = {};
-    for (const field of this.layout.key) {
-      const value = given[field.name];
-      setField(key, field.name, Object(value) === value ? this.decode(field, this.encode(field, value) as Value) : value);
-    }
-    return key;
+  /** The key of a row that was put, made of the key that was sent. */
+  keyOfNew(sent: PrimaryKey): Record<string, unknown> {
+    return this.layout.isPlainKey ? sent : this.keyOf(sent);
   }
 
   /** The key of a stored row. */
@@ -131,49 +186,28 @@ export class RowCodec {
     return key;
   }
 
-  private attributes(row: Given): Record<string, InputValue> {
-    const attributes: Record<string, InputValue> = {};
-    for (const field of this.layout.attributes) {
-      const value = own(row, field.name);
-      if (value !== undefined) setField(attributes, field.name, this.encode(field, value));
-      else if (field.column.presence === "default") setField(attributes, field.name, this.encode(field, field.column.initial));
-      else if (field.column.presence === "required") throw this.wrong(field, "is missing, and each row must have it");
+  /** Adds the columns that a row does not give. */
+  private complete(key: Record<string, InputValue>, attributes: Record<string, InputValue>): void {
+    for (const field of this.layout.fields) {
+      const { name, isKey, column } = field;
+      const values = isKey ? key : attributes;
+      if (column.presence === "optional" || Object.hasOwn(values, name)) continue;
+      if (column.presence === "required") throw this.wrong(field, isKey ? NO_KEY : "is missing, and each row must have it");
+      setField(values, name, column.presence === "auto" ? (AUTO_INCREMENT as never) : this.encode(field, column.initial));
     }
-    return attributes;
   }
 
-  private newKey(row: Given): InputPrimaryKey {
-    const key = {};
-    for (const field of this.layout.key) {
-      const value = own(row, field.name);
-      setField(key, field.name, value === undefined && field.column.presence === "auto" ? AUTO_INCREMENT : this.keyValue(field, value));
-    }
-    return key;
-  }
-
-  private encodedKey(given: Given): PrimaryKey {
-    const key = {};
-    for (const field of this.layout.key) setField(key, field.name, this.keyValue(field, own(given, field.name)));
-    return key;
-  }
-
-  private keyValue(field: Field, value: unknown): KeyValue {
-    if (value === undefined) throw this.wrong(field, "is missing, and it is in the key");
-    return this.encode(field, value) as KeyValue;
-  }
-
-  /** An object with no other columns than the table's. */
-  private known(given: unknown, what: string): Given {
+  private object(given: unknown, what: string): Given {
     if (typeof given !== "object" || given === null) throw this.context.wrong(what, kindOf(given), "an object with the columns of the table");
-    for (const name of Object.keys(given)) {
-      if (!this.layout.byName.has(name))
-        throw this.context.error(
-          "OTSParameterInvalid",
-          `The table '${this.layout.name}' has no column '${name}'.`,
-          `Its columns are: ${[...this.layout.byName.keys()].join(", ")}.`,
-        );
-    }
     return given as Given;
+  }
+
+  private named(name: string): Field {
+    const { byName, name: table } = this.layout;
+    const field = byName.get(name);
+    if (field === undefined)
+      throw this.context.error("OTSParameterInvalid", `The table '${table}' has no column '${name}'.`, `Its columns are: ${[...byName.keys()].join(", ")}.`);
+    return field;
   }
 
   private wrong(field: Field, what: string): Error {

@@ -7,7 +7,7 @@ import type { Transaction } from "../types/transaction.js";
 import type { ExportOptions } from "../types/export.js";
 import type { LiveCount } from "../types/live.js";
 import type { Change } from "../types/streams.js";
-import type { Condition, PutRow } from "../types/rows.js";
+import type { Condition, PutRowRequest } from "../types/rows.js";
 import type { ImportOptions, ImportResult, ImportSource, NewRow } from "../types/writer.js";
 import { AUTO_INCREMENT } from "../types/values.js";
 import type { HistoryStore, Store } from "./history.js";
@@ -60,7 +60,7 @@ class RowOperations {
   }
 
   async upsert(row: unknown, options?: CallOptions): Promise<void> {
-    const { primaryKey, put = {} } = this.codec.merge(row);
+    const { primaryKey, attributes: put } = this.codec.put(row);
     const { auto } = this.codec.layout;
     const request = { tableName: this.tableName, primaryKey, signal: options?.signal };
     const left = this.codec.leftToDefaults(row as AnyRow);
@@ -108,8 +108,9 @@ class RowOperations {
 
   get(key: unknown, options?: CallOptions): Promise<AnyRow | undefined> {
     try {
+      const request = { tableName: this.tableName, primaryKey: this.codec.key(key) };
       return this.store
-        .getRow({ tableName: this.tableName, primaryKey: this.codec.key(key), signal: options?.signal })
+        .getRow(options?.signal === undefined ? request : { ...request, signal: options.signal })
         .then(({ row }) => (row === null ? undefined : this.codec.row(row)));
     } catch (error) {
       return Promise.reject(error);
@@ -158,27 +159,23 @@ class RowOperations {
 
   private write(row: unknown, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
     try {
-      return this.send(this.codec.put(row), row as AnyRow, options, condition);
+      const { primaryKey, attributes } = this.codec.put(row);
+      const { auto } = this.codec.layout;
+      const request: { -readonly [name in keyof PutRowRequest]: PutRowRequest[name] } = { tableName: this.tableName, primaryKey, attributes };
+      // Only what is there: each member of a request costs the call that reads it.
+      if (options?.signal !== undefined) request.signal = options.signal;
+      // A key that the store gives is new, and takes no condition.
+      if (auto !== undefined && primaryKey[auto] === AUTO_INCREMENT) {
+        request.returnContent = "PRIMARY_KEY";
+        return this.store.putRow(request).then(({ row: stored }) => this.codec.keyOf(stored!.primaryKey));
+      }
+      if (condition !== undefined) request.condition = condition;
+      const call = this.store.putRow(request);
+      const key = this.codec.keyOfNew(primaryKey as PrimaryKey);
+      return (condition === undefined ? call : this.explained(call, primaryKey as PrimaryKey, THERE_ALREADY)).then(() => key);
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  private send({ primaryKey, attributes }: PutRow, row: AnyRow, options: CallOptions | undefined, condition?: Condition): Promise<AnyRow> {
-    const { auto } = this.codec.layout;
-    const isGiven = auto !== undefined && primaryKey[auto] === AUTO_INCREMENT;
-    // A key that the store gives is new, and takes no condition.
-    const call = this.store.putRow({
-      tableName: this.tableName,
-      primaryKey,
-      attributes,
-      condition: isGiven ? undefined : condition,
-      returnContent: isGiven ? "PRIMARY_KEY" : undefined,
-      signal: options?.signal,
-    });
-    if (isGiven) return call.then(({ row: stored }) => this.codec.keyOf(stored!.primaryKey));
-    const key = this.codec.keyOfNew(row);
-    return (condition === undefined ? call : this.explained(call, primaryKey as PrimaryKey, THERE_ALREADY)).then(() => key);
   }
 }
 
