@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig, type DefaultTheme, type Plugin } from "vitepress";
 
-import { repositoryLinks, rewrites } from "./pages.ts";
+import { partsOfReference, repositoryLinks, rewrites } from "./pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The folder of the server that the site is in, as in `/tabstore/`. */
@@ -112,7 +112,13 @@ export default defineConfig({
   srcExclude: ["!(docs|pkg|site|*.md)/**", "!(ARCHITECTURE|CHANGELOG|FORMAT).md", "docs/RELEASE.md", "pkg/!(docs|*.md)/**", "pkg/CHANGELOG.md"],
   rewrites,
   outDir: path.join(root, "target/site"),
-  markdown: { config: (md) => repositoryLinks(md, root), theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" } },
+  markdown: {
+    config: (md) => {
+      repositoryLinks(md, root);
+      partsOfReference(md);
+    },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   vite: {
     // The index of the search is 1 MB. It is loaded when somebody searches.
     build: { chunkSizeWarningLimit: 1500 },

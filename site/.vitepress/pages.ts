@@ -5,6 +5,8 @@ import path from "node:path";
 
 import type { MarkdownRenderer } from "vitepress";
 
+type Token = ReturnType<MarkdownRenderer["parse"]>[number];
+
 /** Files and folders of the repository, and their places in the site. The first that fits counts. */
 const PLACES: readonly [string, string][] = [
   ["site/", ""],
@@ -53,5 +55,38 @@ export function repositoryLinks(md: MarkdownRenderer, root: string): void {
         }
       }
     }
+  });
+}
+
+/** The height of a piece of a page, in pixels, about as it will be where a line has so many characters. */
+function heightOf({ type, content }: Token, width: number): number {
+  if (type === "fence") return 24 * content.split("\n").length + 40;
+  return type === "inline" ? 28 * Math.ceil(content.replace(/\]\([^)]*\)/g, "").length / width) + 16 : 0;
+}
+
+/**
+ * Puts what belongs to each member of the reference into a part of its own. A browser leaves parts that are far away out of its layout
+ * (style.css), so a page with sixty members is as fast as a short one.
+ */
+export function partsOfReference(md: MarkdownRenderer): void {
+  md.core.ruler.push("parts-of-reference", ({ tokens, env, Token }) => {
+    if (!/[/\\]api[/\\]/.test(env.path ?? "")) return;
+    const html = (content: string): Token => Object.assign(new Token("html_block", "", 0), { content });
+    const made: Token[] = [];
+    let part: Token[] | undefined;
+    const end = (): void => {
+      if (part === undefined) return;
+      const all = part;
+      const [wide, narrow] = [95, 42].map((width) => all.reduce((sum, token) => sum + heightOf(token, width), 0));
+      made.push(html(`<div class="part" style="--wide: ${wide}px; --narrow: ${narrow}px">\n`), ...part, html("</div>\n"));
+      part = undefined;
+    };
+    for (const token of tokens) {
+      if (token.type === "heading_open" && token.tag <= "h3") end();
+      (part ?? made).push(token);
+      if (token.type === "heading_close" && token.tag === "h3") part = [];
+    }
+    end();
+    tokens.splice(0, tokens.length, ...made);
   });
 }

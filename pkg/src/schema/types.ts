@@ -57,40 +57,59 @@ type Show<T> = { [K in keyof T]: T[K] } & {};
 type ValueOf<C> = C extends { readonly value: infer T } ? T : never;
 type NamesWith<C extends Columns, P extends Presence> = { [N in keyof C & string]: C[N]["presence"] extends P ? N : never }[keyof C & string];
 
-/** The columns of a table's key, in their order. */
+/** The columns of a table's key, in their order: `["station", "at"]`. */
 export type KeyOrder<S extends TableSpec> = S["key"] extends readonly string[] ? S["key"] : S["key"] extends string ? readonly [S["key"]] : never;
 
-/** A row as it is read. */
-export type RowOf<S extends TableSpec> = Show<
-  { [N in Exclude<keyof S["columns"] & string, NamesWith<S["columns"], "optional">>]: ValueOf<S["columns"][N]> } & {
-    [N in NamesWith<S["columns"], "optional">]?: ValueOf<S["columns"][N]> | undefined;
-  }
->;
+// The types below are conditional on what always holds: so they have their names where the schema is open, as in the reference, and are
+// spelt out where it is known, as in an editor.
 
-/** A row as it is written: the store gives what is `auto`, and a default stands for what is missing. */
-export type NewRowOf<S extends TableSpec> = Show<
-  { [N in NamesWith<S["columns"], "required">]: ValueOf<S["columns"][N]> } & {
-    [N in NamesWith<S["columns"], "optional" | "default" | "auto">]?: ValueOf<S["columns"][N]> | undefined;
-  }
->;
+/** A row as it is read: `{ id: number; title: string; stars: number; lat?: number }`, where `lat` is optional, and `stars` has a default. */
+export type RowOf<S extends TableSpec> = S extends TableSpec
+  ? Show<
+      { [N in Exclude<keyof S["columns"] & string, NamesWith<S["columns"], "optional">>]: ValueOf<S["columns"][N]> } & {
+        [N in NamesWith<S["columns"], "optional">]?: ValueOf<S["columns"][N]> | undefined;
+      }
+    >
+  : never;
 
-/** A key, as an object. */
-export type KeyObject<S extends TableSpec> = Show<{ [N in KeyOrder<S>[number]]: ValueOf<S["columns"][N]> }>;
+/**
+ * A row as it is written: `{ id: number; title: string; stars?: number; lat?: number }`. The store gives what is `auto`, and a default
+ * stands for what is missing.
+ */
+export type NewRowOf<S extends TableSpec> = S extends TableSpec
+  ? Show<
+      { [N in NamesWith<S["columns"], "required">]: ValueOf<S["columns"][N]> } & {
+        [N in NamesWith<S["columns"], "optional" | "default" | "auto">]?: ValueOf<S["columns"][N]> | undefined;
+      }
+    >
+  : never;
 
-/** A key: an object, or the value alone where one column is the key. */
-export type KeyOf<S extends TableSpec> = KeyObject<S> | (KeyOrder<S> extends readonly [infer N extends string] ? ValueOf<S["columns"][N]> : never);
+/** A key, as an object: `{ station: string; at: Date }`. */
+export type KeyObject<S extends TableSpec> = S extends TableSpec ? Show<{ [N in KeyOrder<S>[number]]: ValueOf<S["columns"][N]> }> : never;
 
-/** Changes of a row: what is not named, or `undefined`, stays; `null` removes an optional column. */
-export type PatchOf<S extends TableSpec> = Show<
-  {
-    [N in Exclude<keyof S["columns"] & string, KeyOrder<S>[number] | NamesWith<S["columns"], "optional" | "default">>]?: ValueOf<S["columns"][N]> | undefined;
-  } & { [N in Exclude<NamesWith<S["columns"], "optional" | "default">, KeyOrder<S>[number]>]?: ValueOf<S["columns"][N]> | null | undefined }
->;
+/** A key: an object, or the value alone where one column is the key, as in `{ id: number } | number`. */
+export type KeyOf<S extends TableSpec> = S extends TableSpec
+  ? KeyObject<S> | (KeyOrder<S> extends readonly [infer N extends string] ? ValueOf<S["columns"][N]> : never)
+  : never;
 
-/** The names of attribute columns. */
+/**
+ * Changes of a row: `{ title?: string; stars?: number | null; lat?: number | null }`. What is not named, or `undefined`, stays; `null`
+ * removes a column that is optional or has a default.
+ */
+export type PatchOf<S extends TableSpec> = S extends TableSpec
+  ? Show<
+      {
+        [N in Exclude<keyof S["columns"] & string, KeyOrder<S>[number] | NamesWith<S["columns"], "optional" | "default">>]?:
+          | ValueOf<S["columns"][N]>
+          | undefined;
+      } & { [N in Exclude<NamesWith<S["columns"], "optional" | "default">, KeyOrder<S>[number]>]?: ValueOf<S["columns"][N]> | null | undefined }
+    >
+  : never;
+
+/** The names of attribute columns: `"title" | "stars" | "lat"`. */
 export type AttributeOf<S extends TableSpec> = Exclude<keyof S["columns"] & string, KeyOrder<S>[number]>;
 
-/** The names of columns that count. */
+/** The names of columns that count, which are integers and in no key: `"stars"`. */
 export type CounterOf<S extends TableSpec> = {
   [N in AttributeOf<S>]: S["columns"][N]["stored"] extends "INTEGER" ? (ValueOf<S["columns"][N]> extends number | bigint ? N : never) : never;
 }[AttributeOf<S>];
@@ -111,18 +130,28 @@ export interface Stretch<T> {
   readonly to?: T | undefined;
 }
 
-/** The leading columns of a key: values, and at the last one perhaps a stretch. */
-export type PartOf<S extends TableSpec, Order extends readonly string[]> =
-  | { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> }
-  | (Order extends readonly [infer N extends string, ...string[]] ? Stretch<ValueOf<S["columns"][N]>> : never);
+/**
+ * The leading columns of a key: values, and at the last one perhaps a stretch, as in `{ station: string; at: Stretch<Date> }`. A stretch
+ * alone is one of the first column.
+ */
+export type PartOf<S extends TableSpec, Order extends readonly string[]> = S extends TableSpec
+  ?
+      | { readonly [N in Order[number]]?: ValueOf<S["columns"][N]> | Stretch<ValueOf<S["columns"][N]>> }
+      | (Order extends readonly [infer N extends string, ...string[]] ? Stretch<ValueOf<S["columns"][N]>> : never)
+  : never;
 
-/** The columns of a table, for a filter. A row without the column does not pass, unless the options say so. */
-export type FilterColumns<S extends TableSpec> = { readonly [N in keyof S["columns"] & string]: Comparisons<ValueOf<S["columns"][N]>> };
+/**
+ * The columns of a table, for a filter: `{ title: Comparisons<string>; lat: Comparisons<number> }`. A row without the column does not
+ * pass, unless the options say so.
+ */
+export type FilterColumns<S extends TableSpec> = S extends TableSpec
+  ? { readonly [N in keyof S["columns"] & string]: Comparisons<ValueOf<S["columns"][N]>> }
+  : never;
 
-/** What `where` takes: values that must be equal, or a filter made of the columns. */
-export type Where<S extends TableSpec> =
-  | { readonly [N in keyof S["columns"] & string]?: ValueOf<S["columns"][N]> | undefined }
-  | ((columns: FilterColumns<S>) => Filter | FilterBuilder);
+/** What `where` takes: values that must be equal, `{ title: "a" }`, or a filter made of the columns, `({ lat }) => lat.gt(50)`. */
+export type Where<S extends TableSpec> = S extends TableSpec
+  ? { readonly [N in keyof S["columns"] & string]?: ValueOf<S["columns"][N]> | undefined } | ((columns: FilterColumns<S>) => Filter | FilterBuilder)
+  : never;
 
 /** The rows of a query at one time. */
 export interface QueryRows<R> {
@@ -164,11 +193,8 @@ export interface PageOptions extends CallOptions {
   readonly limit?: number | undefined;
 }
 
-/**
- * Rows in the order of a key, of a table or of an index. It never changes: each method gives a new one. It reads when it is iterated or
- * when one of its last methods is called, and only the rows of its range. Each row that `where` leaves out is read too.
- */
-export interface Query<S extends TableSpec, R, Order extends readonly string[]> extends AsyncIterable<R> {
+/** What a table and a query have in common: rows in the order of a key. */
+export interface OrderedRows<S extends TableSpec, R, Order extends readonly string[]> extends AsyncIterable<R> {
   /** Only rows whose key begins so: values of the first columns, and at the last one perhaps `between` or `prefix`. No scan beyond them. */
   range(part: PartOf<S, Order>): Query<S, R, Order>;
   /** Only rows that pass. It reads all rows of the range, and gives those. */
@@ -185,16 +211,23 @@ export interface Query<S extends TableSpec, R, Order extends readonly string[]> 
   page(options?: PageOptions): Promise<Page<R>>;
   /** The number of rows. It reads the rows of the range in the engine, not in the page; with `limit` in the page. */
   count(options?: CallOptions): Promise<number>;
-  /** Deletes the rows, in batches: each row for itself, not all at once. Gives their number. */
-  delete(options?: CallOptions): Promise<number>;
-  /** The rows, and again after each change. */
-  watch(options?: CallOptions): LiveRowsOf<R>;
   /** The number of its rows, and again each time it changes. Not with `limit`. It reads what `count` reads, after each change. */
   watchCount(options?: CallOptions): LiveCount;
   /** What it asks for, so that two queries can be compared. */
   toJSON(): object;
   /** What all queries of one open database share: the same object. */
   readonly owner: object;
+}
+
+/**
+ * Rows in the order of a key, of a table or of an index. It never changes: each method gives a new one. It reads when it is iterated or
+ * when one of its last methods is called, and only the rows of its range. Each row that `where` leaves out is read too.
+ */
+export interface Query<S extends TableSpec, R, Order extends readonly string[]> extends OrderedRows<S, R, Order> {
+  /** Deletes the rows, in batches: each row for itself, not all at once. Gives their number. */
+  delete(options?: CallOptions): Promise<number>;
+  /** The rows, and again after each change. */
+  watch(options?: CallOptions): LiveRowsOf<R>;
 }
 
 /** A change of a row. */
@@ -262,16 +295,19 @@ export interface ImportOf<S extends TableSpec>
   readonly map?: (record: Readonly<Record<string, unknown>>) => NewRowOf<S> | undefined;
 }
 
+/** The indexes of a table, each a {@link Query} of its rows in the order of other columns: `db.note.by.byTitle`. */
+export type IndexesOf<S extends TableSpec> = S extends TableSpec
+  ? { readonly [I in keyof S["indexes"] & string]: Query<S, IndexRowOf<S, S["indexes"][I]>, readonly [...IndexKey<S["indexes"][I]>, ...KeyOrder<S>]> }
+  : never;
+
 /** A table of a schema. It is a query of all its rows, too. */
-export interface Table<S extends TableSpec> extends Operations<S>, Omit<Query<S, RowOf<S>, KeyOrder<S>>, "delete" | "watch"> {
+export interface Table<S extends TableSpec> extends Operations<S>, OrderedRows<S, RowOf<S>, KeyOrder<S>> {
   /** Its name. */
   readonly name: string;
   /** A row's type: `typeof schema.note.Row`. There is no value. */
   readonly Row: RowOf<S>;
   /** The indexes: rows in the order of other columns. */
-  readonly by: {
-    readonly [I in keyof S["indexes"] & string]: Query<S, IndexRowOf<S, S["indexes"][I]>, readonly [...IndexKey<S["indexes"][I]>, ...KeyOrder<S>]>;
-  };
+  readonly by: IndexesOf<S>;
   /** Writes many rows, as fast as the store takes them; resolves when all are stored. Each row for itself. */
   putMany(rows: Iterable<NewRowOf<S>> | AsyncIterable<NewRowOf<S>>, options?: CallOptions): Promise<number>;
   /** Deletes all rows, or those of a range, in batches: `deleteAll()`. Gives their number. */
