@@ -19,7 +19,8 @@ const brief = (page) =>
 export function load({ converter, renderer }) {
   converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const entry of project.getChildrenByKind(ReflectionKind.Module)) {
-      entry.name = entry.name === "index" ? "tabstore" : `tabstore/${entry.name}`;
+      // Some say their names themselves.
+      if (!entry.name.startsWith("tabstore/")) entry.name = entry.name === "index" ? "tabstore" : `tabstore/${entry.name}`;
     }
     for (const alias of project.getReflectionsByKind(ReflectionKind.TypeAlias)) if (isComputed(alias.type)) alias.type = new UnknownType("…");
   });
