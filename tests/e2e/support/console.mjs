@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
+import { load, startBrowser } from "./browser.mjs";
 import { engine } from "./engine.mjs";
-import { root } from "./server.mjs";
+import { root, serveConsole } from "./server.mjs";
 
 const pictures = path.join(root, "target/e2e");
 /** A desktop's. */
@@ -68,6 +69,25 @@ export async function openInstance(page, name) {
   await page.getByRole("textbox", { name: "Name" }).fill(name);
   await page.getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+}
+
+/**
+ * A console with a new instance, and a page of the package that has it open too, as `db`, where `fill` runs with `given` before the
+ * console is looked at.
+ */
+export async function withProgram(t, name, { viewport = VIEWPORT, fill = () => {}, given } = {}) {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport });
+  const page = await openConsole(t, context, server);
+  await openInstance(page, name);
+  const other = await context.newPage();
+  await load(other, server, "/package/");
+  await other.evaluate(async (name) => {
+    globalThis.db = await T.open(name, { create: false });
+  }, name);
+  await other.evaluate(fill, given);
+  await page.bringToFront();
+  return { server, context, page, other };
 }
 
 /** The first key of each row shown. */

@@ -3,35 +3,24 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { load, startBrowser } from "../support/browser.mjs";
-import { importSet, openConsole, openInstance, SIZES, VIEWPORT } from "../support/console.mjs";
+import { importSet, SIZES, withProgram } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-import { serveConsole } from "../support/server.mjs";
 
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 
-/** A console with a new instance, and a page of the package that has it open too, as `db`. */
-async function withProgram(t, name, viewport = VIEWPORT) {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, name);
-  const other = await context.newPage();
-  await load(other, server, "/package/");
-  await other.evaluate(async (name) => {
-    globalThis.db = await T.open(name, { create: false });
-    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "STRING" }] });
-  }, name);
-  await page.bringToFront();
-  await page.reload();
-  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^t / }).click();
-  return { page, other, context };
+/** A console that shows a new table, and a page of the package that has its instance open too, as `db`. */
+async function withTable(t, name, viewport) {
+  const fill = () => db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "STRING" }] });
+  const both = await withProgram(t, name, { viewport, fill });
+  await both.page.reload();
+  await both.page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^t / }).click();
+  return both;
 }
 
 test(
   "W1: the card of an import that has ended stands at its table only, and a reload in the middle asks, and leaves a trace",
   async (t) => {
-    const { page } = await withProgram(t, "cut");
+    const { page } = await withTable(t, "cut");
     const job = await importSet(page, "stocks.csv");
     await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^t / }).click();
     await job.waitFor({ state: "detached" });
@@ -76,7 +65,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `V6, R6, T6, W1: refusals name the rule: the window of versions, the condition, the next time; a wrong name stands at its field (${size})`,
     async (t) => {
-      const { page, other } = await withProgram(t, "rules", viewport);
+      const { page, other } = await withTable(t, "rules", viewport);
       const dialog = page.getByRole("dialog");
       await other.evaluate(() => db.putRow({ tableName: "t", primaryKey: { id: "a" }, attributes: { n: 1 } }));
       await press(page, "Put row");
@@ -112,7 +101,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `D2, T3, W1: a key of 1,024 bytes is seen whole, a long value is seen, copied and saved whole, and what turns a text round is marked (${size})`,
     async (t) => {
-      const { page, other } = await withProgram(t, "long", viewport);
+      const { page, other } = await withTable(t, "long", viewport);
       await other.evaluate(async () => {
         const attributes = { big: "x".repeat(2_000_000), turned: "user\u202Egnp.exe", bytes: new Uint8Array(1000).fill(7) };
         await db.putRow({ tableName: "t", primaryKey: { id: "k".repeat(1023) + "!" }, attributes });

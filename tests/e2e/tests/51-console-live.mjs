@@ -3,31 +3,21 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, keysShown, openConsole, openInstance, SIZES } from "../support/console.mjs";
+import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-import { serveConsole } from "../support/server.mjs";
 
-/** A console with a table of sixty rows, and a page of the package that has its instance open too, as `db`. */
+/** Makes a table of sixty rows. */
+const sixtyRows = async (stream) => {
+  await db.createTable({ tableName: "rows", primaryKey: [{ name: "id", type: "INTEGER" }], ...(stream && { stream }) });
+  for (let id = 0; id < 60; id++) await db.putRow({ tableName: "rows", primaryKey: { id: id * 10 }, attributes: { n: id, m: 1n } });
+};
+
+/** A console that shows a table of sixty rows, and a page of the package that has its instance open too, as `db`. */
 async function withRows(t, name, viewport, stream) {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, name);
-  const other = await context.newPage();
-  await load(other, server, "/package/");
-  await other.evaluate(
-    async ([name, stream]) => {
-      globalThis.db = await T.open(name, { create: false });
-      await db.createTable({ tableName: "rows", primaryKey: [{ name: "id", type: "INTEGER" }], ...(stream && { stream }) });
-      for (let id = 0; id < 60; id++) await db.putRow({ tableName: "rows", primaryKey: { id: id * 10 }, attributes: { n: id, m: 1n } });
-    },
-    [name, stream],
-  );
-  await page.bringToFront();
-  await page.reload();
-  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^rows/ }).click();
-  return { page, other };
+  const both = await withProgram(t, name, { viewport, fill: sixtyRows, given: stream });
+  await both.page.reload();
+  await both.page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^rows/ }).click();
+  return both;
 }
 
 for (const [size, viewport] of Object.entries(SIZES)) {

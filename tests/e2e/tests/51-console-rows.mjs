@@ -3,26 +3,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, keysShown, openConsole, openInstance, SIZES, VIEWPORT } from "../support/console.mjs";
+import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-import { serveConsole } from "../support/server.mjs";
-
-/** A console with a new instance, and a page of the package that has it open too, as `db`; `fill` runs there first. */
-async function withProgram(t, name, fill, viewport = VIEWPORT) {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, name);
-  const other = await context.newPage();
-  await load(other, server, "/package/");
-  await other.evaluate(async (name) => {
-    globalThis.db = await T.open(name, { create: false });
-  }, name);
-  await other.evaluate(fill);
-  await page.bringToFront();
-  return { server, context, page, other };
-}
 
 /** A place in the console of an instance. */
 const show = async (page, hash) => {
@@ -50,7 +32,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `R3, R6, W1: rows are found by a filter that the address keeps, counted with their units, and shown by chosen columns (${size})`,
     async (t) => {
-      const { page } = await withProgram(t, "found", readings, viewport);
+      const { page } = await withProgram(t, "found", { fill: readings, viewport });
       await show(page, "#/found/reading");
       await firstKey(page, "0");
       const panel = page.getByRole("form", { name: "Filter" });
@@ -127,7 +109,7 @@ const cell = (page, id, column) =>
 test(
   "W1, R1: cells are edited in place by mouse and keyboard, changes of several rows are gathered and saved at once, or given up",
   async (t) => {
-    const { page, other } = await withProgram(t, "edited", people);
+    const { page, other } = await withProgram(t, "edited", { fill: people });
     await show(page, "#/edited/people");
     await firstKey(page, "ann");
     await cell(page, "ann", "age").click();
@@ -191,7 +173,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `W1, R6: of gathered changes only rows that are as they were read are written; the others stand beside what was typed (${size})`,
     async (t) => {
-      const { page, other } = await withProgram(t, "conflict", people, viewport);
+      const { page, other } = await withProgram(t, "conflict", { fill: people, viewport });
       await show(page, "#/conflict/people");
       await firstKey(page, "ann");
       const type = async (id, column, text) => {
@@ -232,7 +214,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `R2, R6, W1: rows are chosen by mouse and keyboard and deleted together, unless they were changed meanwhile (${size})`,
     async (t) => {
-      const { page, other } = await withProgram(t, "chosen", people, viewport);
+      const { page, other } = await withProgram(t, "chosen", { fill: people, viewport });
       await show(page, "#/chosen/people");
       await firstKey(page, "ann");
       const bar = page.getByRole("region", { name: "Chosen rows" });
@@ -273,7 +255,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
 test(
   "R3, W1: the rows of a range that match a filter are counted and deleted, and the number is told; the whole table needs its name",
   async (t) => {
-    const { page, other } = await withProgram(t, "ranges", readings);
+    const { page, other } = await withProgram(t, "ranges", { fill: readings });
     const count = () => other.evaluate(async () => (await db.count({ tableName: "reading" })).count);
     // Backward the start is the greater key, and it is included.
     const where = encodeURIComponent('["all",["wet","EQUAL","BOOLEAN","true"]]');

@@ -3,25 +3,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, keysShown, openConsole, openInstance, SIZES } from "../support/console.mjs";
+import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-import { serveConsole } from "../support/server.mjs";
-
-/** A console with a new instance, and a page of the package that has it open too, as `db`. */
-async function withProgram(t, name, viewport) {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, name);
-  const other = await context.newPage();
-  await load(other, server, "/package/");
-  await other.evaluate(async (name) => {
-    globalThis.db = await T.open(name, { create: false });
-  }, name);
-  await page.bringToFront();
-  return { page, other };
-}
 
 const tables = (page) => page.getByRole("navigation", { name: "Tables" });
 
@@ -29,7 +12,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   test(
     `T8, R6, W1: a table is made with an assigned key, defined columns, an index and a stream; a row leaves its number to the store (${size})`,
     async (t) => {
-      const { page, other } = await withProgram(t, "made", viewport);
+      const { page, other } = await withProgram(t, "made", { viewport });
       const button = (name) => page.getByRole("button", { name, exact: true });
       const dialog = page.getByRole("dialog");
       await tables(page).getByRole("button", { name: "Create table" }).click();
@@ -95,7 +78,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
 test(
   "T8, T5, W1: defined columns are added and taken out, an index is created over the rows that there are, and dropped; a stream is changed",
   async (t) => {
-    const { page, other } = await withProgram(t, "changed", SIZES.desktop);
+    const { page, other } = await withProgram(t, "changed", { viewport: SIZES.desktop });
     await other.evaluate(async () => {
       await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "INTEGER" }] });
       for (const [id, city] of ["Rome", "Oslo", "Bern"].entries()) await db.putRow({ tableName: "people", primaryKey: { id }, attributes: { city } });

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { load, startBrowser } from "../support/browser.mjs";
-import { firstKey, importSet, openConsole, openInstance, shoot, SIZES, VIEWPORT, showForm } from "../support/console.mjs";
+import { startBrowser } from "../support/browser.mjs";
+import { firstKey, importSet, openConsole, openInstance, shoot, showForm, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
@@ -14,21 +14,6 @@ const press = (page, name) => page.getByRole("button", { name, exact: true }).cl
 /** Sends the dialog of a row: the page behind it has a button of that name too. */
 const send = (page) => page.getByRole("dialog").getByRole("button", { name: "Put row" }).click();
 const dialogOf = (page, name) => page.getByRole("dialog", { name });
-
-/** A console with a new instance, and a page of the package that has it open too, as `db`. */
-async function withProgram(t, name, viewport = VIEWPORT) {
-  const server = await serveConsole(t);
-  const context = await startBrowser(t, { viewport });
-  const page = await openConsole(t, context, server);
-  await openInstance(page, name);
-  const other = await context.newPage();
-  await load(other, server, "/package/");
-  await other.evaluate(async (name) => {
-    globalThis.db = await T.open(name, { create: false });
-  }, name);
-  await page.bringToFront();
-  return { server, context, page, other };
-}
 
 /** The names of the instances, as the package lists them. */
 const instances = (page) =>
@@ -186,7 +171,7 @@ test(
 
 /** A console with the dialog of a row that a program changes elsewhere. */
 async function withRow(t, name, viewport, maxVersions = 3) {
-  const all = await withProgram(t, name, viewport);
+  const all = await withProgram(t, name, { viewport });
   const { page, other } = all;
   await other.evaluate(async (maxVersions) => {
     await db.createTable({ tableName: "books", primaryKey: [{ name: "id", type: "STRING" }], maxVersions });
