@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { moveFocus, useRowFocus } from "../browse/row-focus.ts";
 import type { EdmType, Entity } from "../lib/entities.ts";
 import { useColumns } from "../ui/column-pager.tsx";
+import { ColumnHeadings } from "../ui/headings.tsx";
 import { isNumber, PropertyText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -44,12 +45,7 @@ export function EntityGrid({ table, entities, onOpen }: EntityGridProps) {
                   <span class="type">String</span>
                 </th>
               ))}
-              {columns.map(({ name, types, numeric }) => (
-                <th key={name} scope="col" class={numeric ? "right" : ""}>
-                  {name}
-                  <span class="type">{types.join(" · ")}</span>
-                </th>
-              ))}
+              <ColumnHeadings columns={columns} />
               {timed && (
                 <th scope="col">
                   Timestamp<span class="type">DateTime</span>

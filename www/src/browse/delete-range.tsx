@@ -9,7 +9,7 @@ import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
+import { ConfirmName } from "../ui/confirm-name.tsx";
 import { Banner, ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import type { View } from "./paging.ts";
@@ -71,19 +71,7 @@ export function DeleteRangeDialog({ table, view, onClose, onDeleted }: DeleteRan
               {before === undefined ? "Counting …" : `${counted(before, "row")} ${extent(view)} ${before === 1 ? "is" : "are"} deleted, with all versions.`}
             </p>
             <p class="hint">This cannot be undone. Rows that come into the range meanwhile are deleted too, and each row is deleted for itself.</p>
-            {isWhole && (
-              <TextField
-                label={
-                  <>
-                    Type <b>{tableName}</b> to confirm
-                  </>
-                }
-                name="confirm"
-                value={typed}
-                onInput={setTyped}
-                focused
-              />
-            )}
+            {isWhole && <ConfirmName name={tableName} value={typed} onInput={setTyped} />}
           </>
         ) : (
           <Banner tone="good" title={`${counted(deleted.count, "row")} deleted`}>

@@ -6,6 +6,7 @@ import type { Row, TableDescription, ValueType } from "tabstore";
 import type { CellEdit, Edits } from "../lib/edits.ts";
 import { keyId, keyText } from "../lib/keys.ts";
 import { useColumns } from "../ui/column-pager.tsx";
+import { ColumnHeadings } from "../ui/headings.tsx";
 import { CellEditor, EditText } from "./cell.tsx";
 import { moveBetweenCells } from "./cell-focus.ts";
 import { useRowFocus } from "./row-focus.ts";
@@ -64,12 +65,7 @@ function Head({ table, columns, chosen, onChoose }: HeadProps) {
             <span class="type">{type}</span>
           </th>
         ))}
-        {columns.map(({ name, types, numeric }) => (
-          <th key={name} scope="col" class={numeric ? "right" : ""}>
-            {name}
-            <span class="type">{types.join(" · ")}</span>
-          </th>
-        ))}
+        <ColumnHeadings columns={columns} />
       </tr>
     </thead>
   );

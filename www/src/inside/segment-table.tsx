@@ -4,6 +4,7 @@ import type { TreeDescription } from "tabstore";
 
 import { bytes, count } from "../lib/format.ts";
 import { storedKeyText, treeTitle } from "../lib/inside.ts";
+import { Headings } from "../ui/headings.tsx";
 import { useSome } from "../ui/some.tsx";
 
 const STEP = 50;
@@ -17,15 +18,7 @@ export function SegmentTable({ tree, onSelect }: { readonly tree: TreeDescriptio
       <h2 id="segments-title">Segments of {treeTitle(tree)}</h2>
       <div class="grid-scroll" tabIndex={0} role="region" aria-label="Segments as a table">
         <table class="grid">
-          <thead>
-            <tr>
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Headings titles={COLUMNS} />
           <tbody>
             {tree.segments.slice(0, shown).map((part) => (
               <tr key={`${part.partitionId}-${part.segmentId}`}>

@@ -16,9 +16,9 @@ import { Answers, Dialog } from "../ui/dialog.tsx";
 import { Check, Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { lazily } from "../ui/lazily.tsx";
-import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
+import { ColumnList, NameInput } from "./column-list.tsx";
 import type { MoreFieldsProps } from "./more-fields.tsx";
 import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
@@ -26,63 +26,31 @@ import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
 const MoreFields = lazily<MoreFieldsProps>(async () => (await import("./more-fields.tsx")).MoreFields);
 
 function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; readonly onChange: (value: readonly KeyColumn[]) => void }) {
-  const set = (at: number, change: Partial<KeyColumn>) => onChange(value.map((column, place) => (place === at ? { ...column, ...change } : column)));
   return (
-    <fieldset class="stack tight">
-      <legend>Primary key</legend>
-      <ol class="key-editor">
-        {value.map((column, at) => (
-          <li key={at}>
-            <span class="place" aria-hidden="true">
-              {at + 1}
-            </span>
-            <input
-              type="text"
-              name={`key${at + 1}`}
-              aria-label={`Name of key column ${at + 1}`}
-              value={column.name}
-              placeholder="name"
-              autocomplete="off"
-              spellcheck={false}
-              onInput={(event) => set(at, { name: event.currentTarget.value })}
-            />
-            <Select
-              label={`Type of key column ${at + 1}`}
-              value={column.type}
-              options={KEY_TYPES}
-              onChange={(type) => set(at, { type, autoIncrement: false })}
-            />
-            {at > 0 && column.type === "INTEGER" ? (
-              <Check checked={column.autoIncrement === true} onChange={(autoIncrement) => set(at, { autoIncrement })}>
-                the store assigns it
-              </Check>
-            ) : (
-              <span />
-            )}
-            <button
-              type="button"
-              class="button quiet square"
-              aria-label={`Remove key column ${at + 1}`}
-              disabled={value.length === 1}
-              onClick={() => onChange(value.filter((_, place) => place !== at))}
-            >
-              <Icon name="close" />
-            </button>
-          </li>
-        ))}
-      </ol>
-      <div class="row">
-        <button
-          type="button"
-          class="button small"
-          disabled={value.length === MOST_KEY_COLUMNS}
-          onClick={() => onChange([...value, { name: "", type: "STRING" }])}
-        >
-          <Icon name="add" /> Key column
-        </button>
-        <span class="hint">Rows sort by these columns. The first is the partition key. They never change.</span>
-      </div>
-    </fieldset>
+    <ColumnList
+      legend="Primary key"
+      value={value}
+      onChange={onChange}
+      about={(place) => `key column ${place}`}
+      line={(column, about, set, at) => (
+        <>
+          <NameInput about={about} name={`key${at + 1}`} value={column.name} onInput={(name) => set({ ...column, name })} />
+          <Select label={`Type of ${about}`} value={column.type} options={KEY_TYPES} onChange={(type) => set({ ...column, type, autoIncrement: false })} />
+          {at > 0 && column.type === "INTEGER" ? (
+            <Check checked={column.autoIncrement === true} onChange={(autoIncrement) => set({ ...column, autoIncrement })}>
+              the store assigns it
+            </Check>
+          ) : (
+            <span />
+          )}
+        </>
+      )}
+      fresh={{ name: "", type: "STRING" }}
+      adds="Key column"
+      hint="Rows sort by these columns. The first is the partition key. They never change."
+      least={1}
+      most={MOST_KEY_COLUMNS}
+    />
   );
 }
 

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
+import { ConfirmName } from "../ui/confirm-name.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
@@ -50,17 +50,7 @@ export function DeleteDialog({ tableName, contents = "rows", isOwn = false, onDe
         <p>
           The table <b>{tableName}</b> and all its {contents} are removed. This cannot be undone.
         </p>
-        <TextField
-          label={
-            <>
-              Type <b>{tableName}</b> to confirm
-            </>
-          }
-          name="confirm"
-          value={typed}
-          onInput={setTyped}
-          focused
-        />
+        <ConfirmName name={tableName} value={typed} onInput={setTyped} />
         <ErrorNote error={action.error} />
         {isOwn && <SameAs request={{ operation: "deleteTable", request: { tableName } }} />}
       </div>

@@ -2,7 +2,7 @@
 
 import { type IndexedTable, type IndexText, keyCandidates, MOST_INDEX_KEYS } from "../lib/table-schema.ts";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
-import { Icon } from "../ui/icon.tsx";
+import { ColumnList } from "./column-list.tsx";
 
 /** The props of the fields. */
 interface IndexFieldsProps {
@@ -14,42 +14,26 @@ interface IndexFieldsProps {
 
 function IndexKey({ table, value, onChange }: IndexFieldsProps) {
   const candidates = keyCandidates(table.primaryKey, table.definedColumns);
-  const { primaryKey } = value;
-  const set = (next: readonly string[]) => onChange({ ...value, primaryKey: next });
   return (
-    <fieldset class="stack tight">
-      <legend>Key of the index</legend>
-      <ol class="key-editor">
-        {primaryKey.map((name, at) => (
-          <li key={at}>
-            <span class="place" aria-hidden="true">
-              {at + 1}
-            </span>
-            <Select
-              label={`Key column ${at + 1} of the index`}
-              value={name}
-              options={[["", "choose"], ...candidates.map((one) => [one, one] as const)]}
-              onChange={(chosen) => set(primaryKey.map((before, place) => (place === at ? chosen : before)))}
-            />
-            <button
-              type="button"
-              class="button quiet square"
-              aria-label={`Remove key column ${at + 1} of the index`}
-              disabled={primaryKey.length === 1}
-              onClick={() => set(primaryKey.filter((_, place) => place !== at))}
-            >
-              <Icon name="close" />
-            </button>
-          </li>
-        ))}
-      </ol>
-      <div class="row">
-        <button type="button" class="button small" disabled={primaryKey.length === MOST_INDEX_KEYS} onClick={() => set([...primaryKey, ""])}>
-          <Icon name="add" /> Column of the index's key
-        </button>
-        <span class="hint">The other columns of the table's key follow by themselves. A row is in the index if it has all of them.</span>
-      </div>
-    </fieldset>
+    <ColumnList
+      legend="Key of the index"
+      value={value.primaryKey}
+      onChange={(primaryKey) => onChange({ ...value, primaryKey })}
+      about={(place) => `key column ${place} of the index`}
+      line={(name, _about, set, at) => (
+        <Select
+          label={`Key column ${at + 1} of the index`}
+          value={name}
+          options={[["", "choose"], ...candidates.map((one) => [one, one] as const)]}
+          onChange={set}
+        />
+      )}
+      fresh=""
+      adds="Column of the index's key"
+      hint="The other columns of the table's key follow by themselves. A row is in the index if it has all of them."
+      least={1}
+      most={MOST_INDEX_KEYS}
+    />
   );
 }
 

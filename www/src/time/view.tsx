@@ -11,6 +11,7 @@ import { database } from "../state/session.ts";
 import { currentTable } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Select } from "../ui/field.tsx";
+import { Headings } from "../ui/headings.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { copyTable, MOST_ROWS, type Moved, move, type Sandbox } from "./sandbox.ts";
 
@@ -50,15 +51,7 @@ function Versions({ dots }: { readonly dots: readonly Dot[] }) {
   return (
     <div class="grid-scroll" tabIndex={0} role="region" aria-label="Stored versions">
       <table class="grid">
-        <thead>
-          <tr>
-            {["Column", "Version", "Value", "A read"].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Headings titles={["Column", "Version", "Value", "A read"]} />
         <tbody>
           {dots.map((dot) => (
             <tr key={`${dot.column} ${dot.version}`}>

@@ -1,4 +1,4 @@
-/** The headings of a table that a phone shows as cards: there only the roles say that it is a table. */
+/** The headings of tables. A phone shows some as cards: there only the roles say that they are tables. */
 
 import type { ComponentChildren } from "preact";
 
@@ -31,5 +31,23 @@ export function Headings({ titles, children }: { readonly titles: readonly strin
         {children}
       </tr>
     </thead>
+  );
+}
+
+/** The headings of a grid's columns, with the types of their values. */
+export function ColumnHeadings({
+  columns,
+}: {
+  readonly columns: readonly { readonly name: string; readonly types: readonly string[]; readonly numeric: boolean }[];
+}) {
+  return (
+    <>
+      {columns.map(({ name, types, numeric }) => (
+        <th key={name} scope="col" class={numeric ? "right" : ""}>
+          {name}
+          <span class="type">{types.join(" · ")}</span>
+        </th>
+      ))}
+    </>
   );
 }

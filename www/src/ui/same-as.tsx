@@ -1,10 +1,9 @@
 /** "The same as": what a dialog does, as a line of the shell and as code. The code's makers come when it is opened. */
 
-import type { FunctionComponent } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { KnownTable, Shown } from "../same-as/code.ts";
-import { ErrorNote } from "./notice.tsx";
+import { lazily } from "./lazily.tsx";
 
 /** The props. */
 export interface SameAsProps {
@@ -15,26 +14,7 @@ export interface SameAsProps {
   readonly lead?: string | undefined;
 }
 
-let loaded: FunctionComponent<SameAsProps> | undefined;
-
-/** The code, once it has come. */
-function Panel(props: SameAsProps) {
-  const [state, setState] = useState<{ readonly error?: unknown }>({});
-  useEffect(() => {
-    if (loaded !== undefined) return;
-    import("../same-as/panel.tsx")
-      .then(({ CodePanel }) => {
-        loaded = CodePanel;
-      })
-      .then(
-        () => setState({}),
-        (error: unknown) => setState({ error }),
-      );
-  }, []);
-  const Code = loaded;
-  if (Code !== undefined) return <Code {...props} />;
-  return state.error === undefined ? <p role="status">Loading …</p> : <ErrorNote error={state.error} />;
-}
+const Panel = lazily<SameAsProps>(async () => (await import("../same-as/panel.tsx")).CodePanel);
 
 /** The foot of a dialog. */
 export function SameAs({ lead = "The same as", ...props }: SameAsProps) {
