@@ -1,6 +1,6 @@
 /** A page that follows what others write: in this tab, in another one, in another program. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { Row } from "tabstore";
 
 import { keyId } from "../lib/keys.ts";
@@ -22,7 +22,8 @@ export function isFollowed({ consumed }: Page): boolean {
 export function useLive(view: View | undefined, page: Page | undefined, on: boolean, onRows: (of: Page, rows: readonly Row[]) => void): Marks {
   const [marks, setMarks] = useState(NO_MARKS);
   const { from, next } = page ?? {};
-  useEffect(() => {
+  // At once, not after the next frame: what comes behind a click on "Live" is not shown any more.
+  useLayoutEffect(() => {
     if (!on || view === undefined || page?.view !== view || !isFollowed(page)) return;
     const { tableName, schema, direction, filter, limit } = view;
     const start = from ?? view.start;
