@@ -65,6 +65,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [`put --pk '["a",1,""]' --attr '[{"c":"x","v":{}}]'`, "{}", /is no value/],
   [`put --pk '["a",1,""]' --condition maybe`, "maybe", /is none of ignore, exist, not_exist/],
   [`put -i file --pk '[]'`, "'[]'", /cannot stand beside -i/],
+  [`create -t a -i file --ttl 9`, "9", /--ttl cannot stand beside -i/],
+  [`create -i file --pk '[]'`, "'[]'", /cannot stand beside -i/],
   [`put -i nothing`, "nothing", /cannot be read: there is no file nothing/],
   [`get --pk '["a",1,""]' --time_range_start 1`, "1", /A range of versions has a start and an end/],
   [`get --pk '["a",1,""]' --time_range_specific 1 --max_version 2`, "2", /has no sense/],

@@ -222,6 +222,10 @@ test("W2: put and update take a file of the tool", { skip }, async () => {
   files.set("more.json", '{"PK":{"Values":["86",6771]},"Attr":{"Values":[{"C":"name","V":"x"}]}}');
   await run("update -i more.json --condition exist");
   assert.deepEqual((await read()).columnNames, ["age", "name"]);
+  // What the file does not say is done beside it.
+  const { note } = (await run("update -i more.json --delete_columns age --increment '[{\"c\":\"visits\",\"v\":2}]'")) as { note?: string };
+  assert.equal(note, "visits is 2 now.");
+  assert.deepEqual((await read()).columnNames, ["name", "visits"]);
 });
 
 test("W2: get shows a row, its columns and its versions", { skip }, async () => {

@@ -82,8 +82,9 @@ function take(words: readonly Word[], at: number, spec: CommandSpec, into: Map<s
   return taken;
 }
 
-/** Options of a command that has `-i`: a file says what its own options would. */
-const SAID_BY_FILE = ["pk", "attr"];
+/** Whether an option says what the file of `-i` says. A description of a table is whole, so no setting stands beside it. */
+const isSaidByFile = (command: CommandName, option: string): boolean =>
+  command === "create" ? !["input", "table", "model"].includes(option) : ["pk", "attr"].includes(option);
 
 function optionsOf(words: readonly Word[], spec: CommandSpec, place: Stretch): Map<string, Word> {
   const options = new Map<string, Word>();
@@ -94,7 +95,7 @@ function optionsOf(words: readonly Word[], spec: CommandSpec, place: Stretch): M
   for (const option of spec.options) {
     if (!options.has(option.name) && (option.required === true || needed(option.name)))
       throw new ShellError(`'${spec.name}' needs ${option.short === undefined ? "" : `-${option.short[0]} or `}--${option.name} ${valueText(option)}`, place);
-    const said = byFile && SAID_BY_FILE.includes(option.name) ? options.get(option.name) : undefined;
+    const said = byFile && isSaidByFile(spec.name, option.name) ? options.get(option.name) : undefined;
     if (said !== undefined) throw new ShellError(`--${option.name} cannot stand beside -i, which says it`, said);
   }
   return options;

@@ -17,6 +17,7 @@ import { INF_MAX, INF_MIN } from "../types/values.js";
 import { ShellError } from "./errors.js";
 import { readJson } from "./json.js";
 import type { ParsedLine } from "./parse.js";
+import type { ToolRow } from "./tool-rows.js";
 import { attributesOf, boundOf, countersOf, filterOf, integerOf, keyOf, type MakeDouble, schemaOf, versionsOf } from "./values.js";
 import { type Word, within } from "./words.js";
 
@@ -189,12 +190,12 @@ export function rangeOf(options: Options, { primaryKey }: TableKey, backward: bo
   });
 }
 
-/** The request of a line about rows. */
-export function rowRequest(line: ParsedLine, options: Options, table: TableKey, double: MakeDouble): ShellRequest {
+/** The request of a line about rows. `file` is the row of `-i`: it stands for the key and the columns of the line. */
+export function rowRequest(line: ParsedLine, options: Options, table: TableKey, double: MakeDouble, file?: ToolRow): ShellRequest {
   const { tableName, primaryKey: columns } = table;
-  const key = (isNew: boolean) => keyOf(readJson(options.word("pk")!), columns, isNew);
+  const key = (isNew: boolean) => file?.primaryKey ?? keyOf(readJson(options.word("pk")!), columns, isNew);
   const attributes = options.word("attr");
-  const written = attributes === undefined ? undefined : attributesOf(readJson(attributes), double);
+  const written = file?.attributes ?? (attributes === undefined ? undefined : attributesOf(readJson(attributes), double));
   switch (line.command) {
     case "put": {
       const primaryKey = key(true);

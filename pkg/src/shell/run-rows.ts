@@ -81,16 +81,8 @@ function written(what: string, { row, consumed }: WriteResult, table: TableKey):
 export async function write(context: Context): Promise<Untimed> {
   const { db, line, options, host, signal } = context;
   const table = await context.table();
-  const { tableName } = table;
-  if (options.has("input")) {
-    const { primaryKey, attributes } = await context.inputText((text) => readToolRow(text, table.primaryKey, host.double));
-    const returnContent = Object.values(primaryKey).some((value) => typeof value === "object" && "autoIncrement" in value) ? "PRIMARY_KEY" : "NONE";
-    const condition = conditionOnly(context);
-    return line.command === "put"
-      ? written("The row is put.", await db.putRow({ tableName, primaryKey, attributes, returnContent, condition, signal }), table)
-      : written("The row is updated.", await db.updateRow({ tableName, primaryKey, put: attributes, returnContent, condition, signal }), table);
-  }
-  const made = rowRequest(line, options, table, host.double);
+  const file = options.has("input") ? await context.inputText((text) => readToolRow(text, table.primaryKey, host.double)) : undefined;
+  const made = rowRequest(line, options, table, host.double, file);
   switch (made.operation) {
     case "putRow":
       return written("The row is put.", await db.putRow({ ...made.request, signal }), table);
@@ -99,14 +91,6 @@ export async function write(context: Context): Promise<Untimed> {
     default:
       return written("The row is deleted.", await db.deleteRow({ ...(made.request as never as { primaryKey: never; tableName: string }), signal }), table);
   }
-}
-
-/** The condition beside a file. */
-function conditionOnly({ options }: Context) {
-  const existence = options.choice("condition");
-  const rowExistence = existence === "exist" ? ("EXPECT_EXIST" as const) : existence === "not_exist" ? ("EXPECT_NOT_EXIST" as const) : ("IGNORE" as const);
-  const column = options.filter("if");
-  return { rowExistence, ...(column === undefined ? {} : { column }) };
 }
 
 // ------------------------------------------------------------------------------------------------ reads
