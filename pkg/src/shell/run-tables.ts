@@ -36,7 +36,7 @@ export function tableJson(table: TableDescription): object {
             TTL: timeToLive,
           })),
         }),
-    ...(stream === null ? {} : { Stream: { ExpirationHours: stream.expirationHours } }),
+    ...(stream === null ? {} : { Stream: { ExpirationHours: stream.expirationHours, OriginColumns: stream.originColumns } }),
   };
 }
 
@@ -82,12 +82,14 @@ export function readTable(json: string): CreateTableRequest {
   const [options, units, stream] = [
     part("Option", ["TTL", "Version", "MaxVersionOffset", "AllowUpdate"]),
     part("CU", ["Read", "Write"]),
-    part("Stream", ["ExpirationHours"]),
+    part("Stream", ["ExpirationHours", "OriginColumns"]),
   ];
   const list = <T>(name: string, read: (json: Json) => T): T[] | undefined => {
     const json = members.get(name);
     return json === undefined ? undefined : itemsOf(json, WHAT).map(read);
   };
+  const origin = stream?.get("OriginColumns");
+  const originColumns = origin === undefined ? undefined : names(origin);
   return {
     tableName: members.text("Name"),
     primaryKey: schemaOf(new Members(members.need("Meta"), ["Pk"], WHAT).need("Pk")),
@@ -98,7 +100,7 @@ export function readTable(json: string): CreateTableRequest {
     reservedThroughput: { read: numberOf(units, "Read") ?? 0, write: numberOf(units, "Write") ?? 0 },
     definedColumns: list("DefinedColumns", definedOfJson),
     indexes: list("Indexes", indexOfJson),
-    ...(stream === undefined ? {} : { stream: { enabled: true, expirationHours: numberOf(stream, "ExpirationHours") ?? 24 } }),
+    ...(stream === undefined ? {} : { stream: { enabled: true, expirationHours: numberOf(stream, "ExpirationHours") ?? 24, ...(originColumns && { originColumns }) } }),
   };
 }
 
