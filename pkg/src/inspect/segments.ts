@@ -5,6 +5,7 @@ import { checkArguments, checkName, count } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { wrongArgument } from "../types/errors.js";
 import type { SegmentDescription, SegmentPart, SegmentRequest, SegmentsRequest, StoreDescription, TreeDescription } from "../types/inspect.js";
+import { withIntegers } from "./integers.js";
 import { frameOf } from "./reads.js";
 
 const SEGMENTS = new Set(["tableName", "details", "signal"]);
@@ -21,22 +22,6 @@ const NONE: Details = { filterBits: null, oldestSeqno: null, newestSeqno: null }
 type Told = Omit<StoreDescription, "trees"> & {
   readonly trees: readonly (Omit<TreeDescription, "segments"> & { readonly segments: readonly Omit<SegmentPart, keyof Details>[] })[];
 };
-
-/** Integers as the caller wants them: those of keys and cells, which are columns of rows. */
-function withBigints<T>(value: T, bigints: boolean): T {
-  return bigints ? convert(value) : value;
-}
-
-function convert<T>(value: T): T;
-function convert(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((one) => convert(one as unknown));
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  const copy: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) {
-    copy[name] = name === "values" ? (member as unknown[]).map((one) => (typeof one === "number" ? BigInt(one) : one)) : convert(member);
-  }
-  return copy;
-}
 
 /** The names of a table and of its indexes. */
 async function namesOf(client: Client, tableName: string, call: SegmentsRequest): Promise<Set<string>> {
@@ -58,7 +43,7 @@ export async function segments(client: Client, request: SegmentsRequest = {}): P
     for (const { segmentId } of wanted.flatMap((tree) => tree.segments))
       if (!known.has(segmentId)) known.set(segmentId, await detailsOf(client, segmentId, call));
   const trees = wanted.map((tree) => ({ ...tree, segments: tree.segments.map((part) => ({ ...part, ...(known.get(part.segmentId) ?? NONE) })) }));
-  return withBigints({ ...told, trees }, client.bigints);
+  return withIntegers({ ...told, trees }, client);
 }
 
 /** What one segment tells. A compaction may have removed it meanwhile. */
@@ -76,5 +61,5 @@ export async function segment(client: Client, segmentId: number, request: Segmen
   if (rows > MOST_ROWS) throw wrongArgument("rows", shown(rows), `at most ${MOST_ROWS}`);
   const frame = ask === undefined ? {} : { frame: frameOf(checkArguments(ask, ASK, "ask")) };
   const found = await client.admin<SegmentDescription | null>("describeSegment", { segmentId, block, rows, ...frame }, { signal });
-  return withBigints(found, client.bigints);
+  return withIntegers(found, client);
 }

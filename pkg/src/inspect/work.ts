@@ -5,6 +5,7 @@ import { checkArguments, count } from "../codec/check.js";
 import { SIGNAL, signalOf } from "../client/signals.js";
 import type { CallOptions } from "../types/data.js";
 import type { GetWorkEventsResult, StepResult, WorkEvent, WorkEventsRequest } from "../types/inspect.js";
+import { withIntegers } from "./integers.js";
 
 const EVENTS = new Set(["position", "signal"]);
 
@@ -18,14 +19,14 @@ function checked(request: WorkEventsRequest, what: string): { position: number; 
 /** The implementation of {@link Database.getWorkEvents}. */
 export async function getWorkEvents(client: Client, request: WorkEventsRequest = {}): Promise<GetWorkEventsResult> {
   const { position, call } = checked(request, "getWorkEvents");
-  return client.admin("getWorkEvents", { position }, call);
+  return withIntegers(await client.admin<GetWorkEventsResult>("getWorkEvents", { position }, call), client);
 }
 
 /** The implementation of {@link Database.workEvents}. */
 export async function* followWork(client: Client, request: WorkEventsRequest = {}): AsyncGenerator<WorkEvent, void, undefined> {
   const { position, call } = checked(request, "workEvents");
   for (let next = position; ; ) {
-    const found = await client.admin<GetWorkEventsResult>("awaitWorkEvents", { position: next }, call);
+    const found = withIntegers(await client.admin<GetWorkEventsResult>("awaitWorkEvents", { position: next }, call), client);
     next = found.position;
     yield* found.events;
   }
@@ -33,7 +34,7 @@ export async function* followWork(client: Client, request: WorkEventsRequest = {
 
 /** The implementation of {@link Database.pauseWork}. */
 export async function pauseWork(client: Client, options: CallOptions = {}): Promise<StepResult> {
-  return client.admin("pauseWork", {}, checkArguments(options, SIGNAL, "pauseWork"));
+  return withIntegers(await client.admin<StepResult>("pauseWork", {}, checkArguments(options, SIGNAL, "pauseWork")), client);
 }
 
 /** The implementation of {@link Database.resumeWork}. */
@@ -43,5 +44,5 @@ export async function resumeWork(client: Client, options: CallOptions = {}): Pro
 
 /** The implementation of {@link Database.stepWork}. */
 export async function stepWork(client: Client, options: CallOptions = {}): Promise<StepResult> {
-  return client.admin("stepWork", {}, checkArguments(options, SIGNAL, "stepWork"));
+  return withIntegers(await client.admin<StepResult>("stepWork", {}, checkArguments(options, SIGNAL, "stepWork")), client);
 }

@@ -1,4 +1,4 @@
-//! Keys and values, of bounded length.
+//! Keys and values, of bounded length. Integers are bigints: the package makes numbers of them where the caller wants that.
 
 use crate::model::{KeyValue, Value};
 use crate::tablestore::KeyPlace;
@@ -23,7 +23,7 @@ fn bytes(bytes: &[u8]) -> (&[u8], bool) {
 pub(super) fn key(place: &KeyPlace) -> Answer<'_> {
     let mut shortened = false;
     let values = place.values.iter().map(|value| match value {
-        KeyValue::Integer(_) => Answer::key(value),
+        KeyValue::Integer(value) => Answer::BigInt(*value),
         KeyValue::String(value) => {
             let (value, cut) = text(value);
             shortened |= cut;
@@ -42,7 +42,6 @@ pub(super) fn key(place: &KeyPlace) -> Answer<'_> {
 /// A value of a column, and whether it is cut.
 pub(super) fn value(value: &Value) -> (Answer<'_>, bool) {
     match value {
-        Value::Integer(value) if value.unsigned_abs() < 1 << 53 => ((*value).into(), false),
         Value::Integer(value) => (Answer::BigInt(*value), false),
         Value::Double(value) => (Answer::Number(*value), false),
         Value::Boolean(value) => (Answer::Flag(*value), false),
