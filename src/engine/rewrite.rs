@@ -135,6 +135,9 @@ impl Engine {
         let _lent = self.cache.lend(WRITER_BYTES + held);
         let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };
         let observer = self.observer();
+        if let Some(observer) = &observer {
+            observer.begins(self, line);
+        }
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
         for Input { sources, keep } in inputs {

@@ -23,6 +23,9 @@ pub(super) enum WorkLine {
 
 /// Hears of background work.
 pub(super) trait WorkObserver {
+    /// Merging begins: what the line did before and did not store is void.
+    fn begins(&self, engine: &Engine, line: WorkLine);
+
     /// These fragments of a row are merged, newest first, and the row is written as `keep` says.
     fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep);
 

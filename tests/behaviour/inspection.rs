@@ -12,7 +12,7 @@ use tabstore::error::Code;
 use tabstore::model::{KeyType, KeyValue, TableName};
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::storage::BlockId;
-use tabstore::storage::faults::{Call, Hook};
+use tabstore::storage::faults::{Call, Gates, Hook, Moment};
 use tabstore::tablestore::{ColumnOp, GetRow, Hidden, InstanceOptions, KeyPlace, OptionsChange, StoredRow, TreeKind};
 
 /// Blocks and segments of some hundred bytes; nothing is compacted unless somebody asks.
@@ -397,6 +397,29 @@ fn v3_v5_a_compaction_tells_what_it_dropped_and_why() {
     let now: BTreeSet<u64> = parts(&store).iter().map(|part| part.segment).collect();
     assert!(outputs.iter().all(|part| now.contains(&part.segment)), "{outputs:?} {now:?}");
     assert!(inputs.iter().all(|part| part.partition.is_some() && !now.contains(&part.segment)));
+}
+
+/// What a compaction tells is its own: another one before it merged the same rows, and failed.
+#[test]
+fn a_compaction_tells_nothing_of_one_that_failed_before() {
+    let store = store(by_hand());
+    for _ in 0..2 {
+        fill(&store, 0..20);
+        flush(&store);
+    }
+    let gates = Rc::new(Gates::default());
+    let instance = store.opened_with(Rc::clone(&gates)).expect("opens");
+    let _ = instance.work_events(0).expect("alive");
+    gates.fail(1, |call| matches!(call, Call::Stage(..)), Moment::Before, Code::QuotaExceeded);
+    let _ = store.env.run(instance.compact());
+    assert_eq!(gates.failures_left(), 0, "one compaction failed");
+    store.env.run(instance.compact()).expect("compacted");
+    let all = instance.work_events(0).expect("alive").events;
+    let dropped = all.iter().filter_map(|event| match &event.work {
+        Work::Compaction { dropped, .. } => Some(dropped.deleted),
+        _ => None,
+    });
+    assert_eq!(dropped.sum::<u64>(), 20 * 2, "the older cells of each row");
 }
 
 #[test]

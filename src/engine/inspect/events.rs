@@ -167,6 +167,14 @@ struct UnderWay {
     done: RefCell<Option<Work>>,
 }
 
+impl UnderWay {
+    fn begin(&self, at: Option<u64>) {
+        self.began.set(at);
+        self.dropped.take();
+        self.done.take();
+    }
+}
+
 impl WorkRing {
     fn drop_cells(&self, line: WorkLine, more: Dropped) {
         let slot = &self.under_way[line as usize].dropped;
@@ -181,14 +189,19 @@ impl WorkRing {
     fn dropped(&self, line: WorkLine) -> Dropped {
         self.under_way[line as usize].dropped.take()
     }
+
+    /// Work that merges nothing takes no time, and drops no cell. What began before it has failed.
+    fn merges_nothing(&self, line: WorkLine) {
+        self.under_way[line as usize].begin(None);
+    }
 }
 
 impl WorkObserver for WorkRing {
+    fn begins(&self, engine: &Engine, line: WorkLine) {
+        self.under_way[line as usize].begin(Some(engine.env.ticks_us()));
+    }
+
     fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
-        let began = &self.under_way[line as usize].began;
-        if began.get().is_none() {
-            began.set(Some(engine.env.ticks_us()));
-        }
         // Damage is reported by the merge itself.
         if let Ok(dropped) = dropped(fragments, &engine.holds, keep) {
             self.drop_cells(line, dropped);
@@ -213,6 +226,10 @@ impl WorkObserver for WorkRing {
                 (WorkLine::Flush, work)
             }
             DoneWork::Compaction { tree, reason, inputs, to, outputs: parts, written } => {
+                let is_unread = written == 0 && (to.is_none() || !parts.is_empty());
+                if is_unread {
+                    self.merges_nothing(WorkLine::Compaction);
+                }
                 let work = Work::Compaction {
                     tree,
                     reason,
@@ -225,9 +242,13 @@ impl WorkObserver for WorkRing {
                 (WorkLine::Compaction, work)
             }
             DoneWork::Split { tree, left, right, at, reason } => {
+                self.merges_nothing(WorkLine::Compaction);
                 (WorkLine::Compaction, Work::Split { tree, left, right, at: own(at), reason })
             }
-            DoneWork::Merge { tree, left, right } => (WorkLine::Compaction, Work::Merge { tree, left, right }),
+            DoneWork::Merge { tree, left, right } => {
+                self.merges_nothing(WorkLine::Compaction);
+                (WorkLine::Compaction, Work::Merge { tree, left, right })
+            }
             DoneWork::Index { tree, rows } => (WorkLine::IndexBuild, Work::IndexBuild { tree, rows }),
         };
         self.under_way[line as usize].done.replace(Some(work));
@@ -314,7 +335,7 @@ fn dropped(fragments: &[DatedFragment<'_>], holds: &Holds, keep: Keep) -> Decode
         let Some(row) = row::collapse(fragments.to_vec())? else { return Ok(dropped) };
         merged = row.cells.iter().filter(|cell| is_put(cell)).count() as u64;
         if let Keep::Retained(retention, now) = keep {
-            (dropped.expired, dropped.surplus) = hidden(&row.cells, retention, now);
+            (dropped.expired, dropped.surplus) = hidden(row.cells, retention, now);
         }
     } else {
         // One entry for each instant that a reader holds; nothing is retained.
@@ -332,22 +353,13 @@ fn is_put(cell: &CellChange<'_>) -> bool {
 }
 
 /// How many of the merged cells of a row are expired, and how many of the others are more than the table keeps.
-fn hidden(cells: &[CellChange<'_>], retention: Retention, now: i64) -> (u64, u64) {
-    let (mut expired, mut surplus) = (0, 0);
-    for column in cells.chunk_by(|a, b| a.column == b.column) {
-        let mut kept = 0;
-        for cell in column {
-            let CellOp::Put(version, _) = cell.op else { continue };
-            if retention.expired(version, now) {
-                expired += 1;
-            } else if kept < retention.max_versions {
-                kept += 1;
-            } else {
-                surplus += 1;
-            }
-        }
-    }
-    (expired, surplus)
+fn hidden(mut cells: Vec<CellChange<'_>>, retention: Retention, now: i64) -> (u64, u64) {
+    let puts = cells.iter().filter(|cell| is_put(cell)).count();
+    let is_expired =
+        |cell: &&CellChange<'_>| matches!(cell.op, CellOp::Put(version, _) if retention.expired(version, now));
+    let expired = cells.iter().filter(is_expired).count();
+    row::retain_cells(&mut cells, &retention, now, None);
+    (expired as u64, (puts - expired - cells.len()) as u64)
 }
 
 impl Engine {
