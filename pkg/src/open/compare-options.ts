@@ -48,18 +48,13 @@ function optionOf(has: EngineOptions, path: string): unknown {
 
 /**
  * Whether the engine of guests gives way to this opener: it has an option that the opener has not given, or another value than the
- * opener wants. It never gives way to a clock: what the guests have stored has the times of theirs. `ask` asks the leader; one of an
- * older release knows no guests, and refuses that.
+ * opener wants, which `isRefused` says. It never gives way to a clock: what the guests have stored has the times of theirs. `ask` asks
+ * the leader; one of an older release knows no guests, and refuses that.
  */
-export async function giveWay(instance: string, wanted: Given, has: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+async function giveWay(wanted: Given, has: EngineOptions, isRefused: boolean, ask: (op: string) => Promise<unknown>): Promise<boolean> {
   if (has.salvage || !equal(wanted[CLOCK] ?? optionOf(has, CLOCK), optionOf(has, CLOCK))) return false;
   const isForeign = has.guest && Object.keys(has.given).some((option) => !(option in wanted));
-  const isAgreed = (): Promise<boolean> =>
-    agree(instance, wanted, has, () => ask("metrics")).then(
-      () => true,
-      () => false,
-    );
-  return (isForeign || !(await isAgreed())) && (await ask("yield").catch(() => false)) === true;
+  return (isForeign || isRefused) && (await ask("yield").catch(() => false)) === true;
 }
 
 /**
@@ -103,10 +98,14 @@ interface Follows {
 export async function settle(tab: Follows, client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
   const { worker, ...wanted } = tab.clients.get(client) ?? {};
   const { engine, given } = tab.checked;
-  const isFirst = !client.guest && (await giveWay(engine.name, wanted, options, ask));
+  const refusal = await agree(engine.name, wanted, options, () => ask("metrics")).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  const isFirst = !client.guest && (await giveWay(wanted, options, refusal !== undefined, ask));
   tab.options = isFirst ? engine : inherit(options, engine);
   tab.given = isFirst ? given : tab.options.given;
   tab.opening.inherit(tab.options);
-  if (!isFirst) await agree(engine.name, wanted, options, () => ask("metrics"));
+  if (!isFirst && refusal !== undefined) throw refusal.error;
   return !isFirst;
 }
