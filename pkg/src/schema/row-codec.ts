@@ -6,7 +6,6 @@ import type { InputPrimaryKey, InputValue, PrimaryKey, Value } from "../types/da
 import type { Row } from "../types/row.js";
 import type { UpdateRow } from "../types/rows.js";
 import { AUTO_INCREMENT } from "../types/values.js";
-import { holds } from "./columns.js";
 import type { Context } from "./context.js";
 import type { Field, Layout, Order } from "./layout.js";
 
@@ -93,8 +92,9 @@ export class RowCodec {
     const { key, name } = this.layout;
     const [first] = key;
     const primaryKey = {};
-    if (key.length === 1 && holds(first.column, given)) {
-      setField(primaryKey, first.name, this.encode(first, given));
+    const stored = key.length === 1 ? first.column.codec.encode(given, this.context.double) : undefined;
+    if (stored !== undefined) {
+      setField(primaryKey, first.name, stored);
       return primaryKey;
     }
     const shape = `{ ${key.map((field) => field.name).join(", ")} }`;
