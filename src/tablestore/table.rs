@@ -136,9 +136,9 @@ impl Table {
         self.created
     }
 
-    /// Whether it allows local transactions (R7).
+    /// Whether it allows local transactions (R7): never if the store assigns keys, which no transaction can know.
     pub fn local_transactions(&self) -> bool {
-        self.local_transactions
+        self.local_transactions && self.schema.auto_increment().is_none()
     }
 
     /// The index definition; `None` for a base table.

@@ -63,8 +63,7 @@ impl Instance {
             return Err(Error::parameter("StartLocalTransaction support only one primary key."));
         }
         let table = self.table(table)?;
-        let counted = table.schema().auto_increment().is_some();
-        if counted || table.index_of().is_some() || !table.local_transactions() {
+        if table.index_of().is_some() || !table.local_transactions() {
             let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
             return Err(Error::parameter(text));
         }

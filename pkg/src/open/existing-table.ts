@@ -5,7 +5,7 @@ import type { StreamDescription } from "../types/streams.js";
 import type { CreateTableRequest, IndexDescription, IndexSpec, StreamSpec, TableDescription } from "../types/tables.js";
 
 /** Options that a table always has. One that was not given may be anything. */
-const OPTIONS = ["timeToLive", "maxVersions", "maxVersionOffset", "allowUpdate", "enableLocalTransaction"] as const;
+const OPTIONS = ["timeToLive", "maxVersions", "maxVersionOffset", "allowUpdate"] as const;
 
 /** What is different, in words; `undefined`: nothing that was given. */
 function difference(wanted: CreateTableRequest, there: TableDescription): string | undefined {
@@ -29,7 +29,9 @@ function difference(wanted: CreateTableRequest, there: TableDescription): string
   }
   const { reservedThroughput: units, stream } = wanted;
   return (
-    given(wanted, there, OPTIONS) ?? (units && given(units, there.reservedThroughput, ["read", "write"])) ?? (stream && differentStream(stream, there.stream))
+    given(wanted, there, OPTIONS) ??
+    // A table whose keys the store assigns allows none, whatever was asked for.
+    (wanted.primaryKey.some(({ autoIncrement }) => autoIncrement) ? undefined : given(wanted, there, ["enableLocalTransaction"])) ?? (units && given(units, there.reservedThroughput, ["read", "write"])) ?? (stream && differentStream(stream, there.stream))
   );
 }
 
