@@ -65,40 +65,41 @@ async function work(asked: Arguments): Promise<boolean> {
   }
 }
 
-/** Runs `tabstore console`. Gives its exit code, once it is stopped. */
-async function runConsole(given: readonly string[]): Promise<number> {
-  let asked: ReturnType<typeof consoleArguments>;
-  try {
-    asked = consoleArguments(given);
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${CONSOLE_HELP.split("\n", 1)[0]}`);
-    return 2;
-  }
-  if (asked.help) {
-    console.log(CONSOLE_HELP);
-    return 0;
-  }
-  try {
-    await serveConsole(asked);
-    return 0;
-  } catch (error) {
-    console.error((error as Error).message);
-    return 1;
-  }
+/** Arguments, and what they ask for beside the work. */
+interface Asked {
+  readonly help: boolean;
+  readonly version?: boolean;
 }
 
-/** Runs the program. Gives its exit code. */
-async function main(given: readonly string[]): Promise<number> {
-  if (given[0] === "console") return runConsole(given.slice(1));
-  let asked: Arguments;
+/** A program: how it reads its arguments, its help, and its work, which gives whether all went well. */
+interface Program<A extends Asked> {
+  readonly argumentsOf: (given: readonly string[]) => A;
+  readonly help: string;
+  readonly work: (asked: A) => Promise<boolean>;
+}
+
+const SHELL: Program<Arguments> = { argumentsOf, help: HELP, work };
+
+const CONSOLE: Program<ReturnType<typeof consoleArguments>> = {
+  argumentsOf: consoleArguments,
+  help: CONSOLE_HELP,
+  work: async (asked) => {
+    await serveConsole(asked);
+    return true;
+  },
+};
+
+/** Runs a program. Gives its exit code: 2 for arguments that it does not know. */
+async function run<A extends Asked>({ argumentsOf, help, work }: Program<A>, given: readonly string[]): Promise<number> {
+  let asked: A;
   try {
     asked = argumentsOf(given);
   } catch (error) {
-    console.error(`${(error as Error).message}\n${HELP.split("\n", 1)[0]}`);
+    console.error(`${(error as Error).message}\n${help.split("\n", 1)[0]}`);
     return 2;
   }
-  if (asked.help || asked.version) {
-    console.log(asked.help ? HELP : versionOf());
+  if (asked.help || asked.version === true) {
+    console.log(asked.help ? help : versionOf());
     return 0;
   }
   try {
@@ -108,6 +109,9 @@ async function main(given: readonly string[]): Promise<number> {
     return 1;
   }
 }
+
+const main = async ([name, ...rest]: readonly string[]): Promise<number> =>
+  name === "console" ? run(CONSOLE, rest) : run(SHELL, name === undefined ? [] : [name, ...rest]);
 
 // A reader such as `head` may leave early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

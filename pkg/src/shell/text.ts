@@ -125,5 +125,6 @@ function marked(line: string, { start, end }: ShellError): string {
 export function errorText(line: string, error: unknown): string {
   if (error instanceof ShellError) return [marked(line, error), error.message, ...(error.usage === undefined ? [] : [`Usage: ${error.usage}`])].join("\n");
   const { code, message, hint } = error as Partial<TabStoreError>;
-  return `${typeof code === "string" ? `${code}: ` : ""}${message ?? String(error)}${hint === undefined ? "" : `\n${hint}`}`;
+  // Errors of the system begin with their code.
+  return `${typeof code === "string" && message?.startsWith(code) !== true ? `${code}: ` : ""}${message ?? String(error)}${hint === undefined ? "" : `\n${hint}`}`;
 }
