@@ -48,7 +48,6 @@ export class Client implements DecodeContext, Sender {
   private sent: Sent = { bytes: undefined, calls: 0 };
   /** Whether arguments are being read: the caller's code may run then. */
   private encoding = false;
-  /** The calls in flight. */
   /** The calls without an answer. */
   readonly pending = new Map<number, Call>();
   private readonly retries: Retries;
