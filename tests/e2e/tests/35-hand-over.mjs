@@ -269,7 +269,7 @@ for (const [[way, prepare], ends] of long) {
       );
       t.note(inWords(waits));
     },
-    { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true },
+    { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true, shared: true },
   );
 }
 
@@ -369,7 +369,7 @@ for (const [[way, prepare], ends] of long) {
       assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
       t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
     },
-    { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true },
+    { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true, shared: true },
   );
 }
 
@@ -460,7 +460,7 @@ for (const [[way, prepare], ends] of long) {
       assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
       t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
     },
-    { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true },
+    { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true, shared: true },
   );
 }
 

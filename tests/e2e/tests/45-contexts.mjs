@@ -44,64 +44,80 @@ for (const kind of ["dedicated worker", "shared worker", "service worker"]) {
   // A service worker can load nothing after its start.
   for (const entry of kind === "service worker" ? ["inline"] : ["index", "inline"]) {
     for (const worker of [true, false]) {
-      test(`contexts: a ${kind} has all of an instance (${entry}, ${worker ? "by default" : "worker: false"})`, async (t) => {
-        const { page } = await visit(t);
-        const context = await startContext(page, kind, entry);
-        assert.deepEqual(await context.evaluate(use, worker ? {} : { worker }), USED);
-      });
+      test(
+        `contexts: a ${kind} has all of an instance (${entry}, ${worker ? "by default" : "worker: false"})`,
+        async (t) => {
+          const { page } = await visit(t);
+          const context = await startContext(page, kind, entry);
+          assert.deepEqual(await context.evaluate(use, worker ? {} : { worker }), USED);
+        },
+        { shared: true },
+      );
     }
   }
 
   const entry = kind === "service worker" ? "inline" : "index";
 
-  test(`contexts: a ${kind} follows a page, and leads when the page goes`, async (t) => {
-    const { server, browser, page } = await visit(t);
-    const other = await openPage(t, browser, server, FILE);
-    assert.equal(await page.evaluate(lead), "leader");
-    const context = await startContext(other, kind, entry);
-    assert.equal(await context.evaluate(open, { name: "shared" }), "follower");
-    assert.equal(await context.evaluate(put, { by: "context", count: 20 }), "follower");
-    await page.evaluate(put, { by: "page", count: 20 });
-    assert.deepEqual(await context.evaluate(counts), { context: 20, page: 20 });
-    await page.close();
-    await context.evaluate(leads);
-    assert.equal(await context.evaluate(put, { by: "context", from: 20, count: 20 }), "leader");
-    assert.deepEqual(await context.evaluate(counts), { context: 40, page: 20 });
-    await context.evaluate(() => db.close());
-  });
+  test(
+    `contexts: a ${kind} follows a page, and leads when the page goes`,
+    async (t) => {
+      const { server, browser, page } = await visit(t);
+      const other = await openPage(t, browser, server, FILE);
+      assert.equal(await page.evaluate(lead), "leader");
+      const context = await startContext(other, kind, entry);
+      assert.equal(await context.evaluate(open, { name: "shared" }), "follower");
+      assert.equal(await context.evaluate(put, { by: "context", count: 20 }), "follower");
+      await page.evaluate(put, { by: "page", count: 20 });
+      assert.deepEqual(await context.evaluate(counts), { context: 20, page: 20 });
+      await page.close();
+      await context.evaluate(leads);
+      assert.equal(await context.evaluate(put, { by: "context", from: 20, count: 20 }), "leader");
+      assert.deepEqual(await context.evaluate(counts), { context: 40, page: 20 });
+      await context.evaluate(() => db.close());
+    },
+    { shared: true },
+  );
 
-  test(`contexts: a page follows a ${kind}, and leads when that closes`, async (t) => {
-    const { page } = await visit(t);
-    const context = await startContext(page, kind, entry);
-    assert.equal(await context.evaluate(lead), "leader");
-    assert.equal(await page.evaluate(open, { name: "shared" }), "follower");
-    const both = [page.evaluate(put, { by: "page", count: 50 }), context.evaluate(put, { by: "context", count: 50 })];
-    assert.deepEqual(await Promise.all(both), ["follower", "leader"]);
-    assert.deepEqual(await page.evaluate(counts), { context: 50, page: 50 });
-    await context.evaluate(() => db.close());
-    await page.evaluate(leads);
-    assert.deepEqual(await page.evaluate(counts), { context: 50, page: 50 });
-    await page.evaluate(() => db.close());
-  });
+  test(
+    `contexts: a page follows a ${kind}, and leads when that closes`,
+    async (t) => {
+      const { page } = await visit(t);
+      const context = await startContext(page, kind, entry);
+      assert.equal(await context.evaluate(lead), "leader");
+      assert.equal(await page.evaluate(open, { name: "shared" }), "follower");
+      const both = [page.evaluate(put, { by: "page", count: 50 }), context.evaluate(put, { by: "context", count: 50 })];
+      assert.deepEqual(await Promise.all(both), ["follower", "leader"]);
+      assert.deepEqual(await page.evaluate(counts), { context: 50, page: 50 });
+      await context.evaluate(() => db.close());
+      await page.evaluate(leads);
+      assert.deepEqual(await page.evaluate(counts), { context: 50, page: 50 });
+      await page.evaluate(() => db.close());
+    },
+    { shared: true },
+  );
 }
 
-test("contexts: a service worker that imports the default entry is told to take the inline one", async (t) => {
-  const { page } = await visit(t);
-  const context = await startContext(page, "service worker", "index");
-  const told = {
-    known: true,
-    code: "Unavailable",
-    message: "A service worker can load no code after its start, and the entry 'tabstore' does that.",
-    hint: "Import 'tabstore/inline' in the service worker.",
-  };
-  for (const options of [{}, { storage: "memory" }]) assert.deepEqual(await context.evaluate(refusal, options), told);
-  const listed = await context.evaluate(() => T.listInstances().catch(({ code, hint }) => ({ code, hint })));
-  assert.deepEqual(listed, { code: told.code, hint: told.hint });
-  const other = await startContext(page, "service worker", "inline");
-  const wanted = await other.evaluate(refusal, { worker: true });
-  assert.equal(wanted.code, "Unavailable");
-  assert.match(wanted.message, /worker: false/);
-});
+test(
+  "contexts: a service worker that imports the default entry is told to take the inline one",
+  async (t) => {
+    const { page } = await visit(t);
+    const context = await startContext(page, "service worker", "index");
+    const told = {
+      known: true,
+      code: "Unavailable",
+      message: "A service worker can load no code after its start, and the entry 'tabstore' does that.",
+      hint: "Import 'tabstore/inline' in the service worker.",
+    };
+    for (const options of [{}, { storage: "memory" }]) assert.deepEqual(await context.evaluate(refusal, options), told);
+    const listed = await context.evaluate(() => T.listInstances().catch(({ code, hint }) => ({ code, hint })));
+    assert.deepEqual(listed, { code: told.code, hint: told.hint });
+    const other = await startContext(page, "service worker", "inline");
+    const wanted = await other.evaluate(refusal, { worker: true });
+    assert.equal(wanted.code, "Unavailable");
+    assert.match(wanted.message, /worker: false/);
+  },
+  { shared: true },
+);
 
 test(
   "contexts: a service worker that the browser ends while it leads and writes loses no acknowledged row, and its page goes on",
@@ -160,49 +176,57 @@ test(
   { needs: ["serviceEnds"], seconds: 90 },
 );
 
-test("contexts: a frame of the same origin has all of an instance, and shares it with the page around it", async (t) => {
-  const { page } = await visit(t);
-  const seen = await page.evaluate(async (use) => {
-    const frame = document.createElement("iframe");
-    frame.src = "/contexts.html";
-    document.body.append(frame);
-    const { contentWindow: other } = frame;
-    while (other.T === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
-    const used = await other.eval(`(${use})`)({});
-    globalThis.db = await T.open("shared", {});
-    await db.createTable({
-      tableName: "t",
-      primaryKey: [
-        { name: "k", type: "STRING" },
-        { name: "n", type: "INTEGER" },
-      ],
-    });
-    const inner = (other.db = await other.T.open("shared"));
-    await inner.putRow({ tableName: "t", primaryKey: { k: "frame", n: 1 } });
-    const roles = [db.role, inner.role];
-    await db.close();
-    while (inner.role !== "leader") await new Promise((resolve) => setTimeout(resolve, 10));
-    const { count } = await inner.count({ tableName: "t" });
-    await inner.close();
-    return { used, roles, count };
-  }, String(use));
-  assert.deepEqual(seen, { used: USED, roles: ["leader", "follower"], count: 1 });
-});
+test(
+  "contexts: a frame of the same origin has all of an instance, and shares it with the page around it",
+  async (t) => {
+    const { page } = await visit(t);
+    const seen = await page.evaluate(async (use) => {
+      const frame = document.createElement("iframe");
+      frame.src = "/contexts.html";
+      document.body.append(frame);
+      const { contentWindow: other } = frame;
+      while (other.T === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+      const used = await other.eval(`(${use})`)({});
+      globalThis.db = await T.open("shared", {});
+      await db.createTable({
+        tableName: "t",
+        primaryKey: [
+          { name: "k", type: "STRING" },
+          { name: "n", type: "INTEGER" },
+        ],
+      });
+      const inner = (other.db = await other.T.open("shared"));
+      await inner.putRow({ tableName: "t", primaryKey: { k: "frame", n: 1 } });
+      const roles = [db.role, inner.role];
+      await db.close();
+      while (inner.role !== "leader") await new Promise((resolve) => setTimeout(resolve, 10));
+      const { count } = await inner.count({ tableName: "t" });
+      await inner.close();
+      return { used, roles, count };
+    }, String(use));
+    assert.deepEqual(seen, { used: USED, roles: ["leader", "follower"], count: 1 });
+  },
+  { shared: true },
+);
 
 const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
-test("contexts: cross-origin isolated pages have all of an instance, and share it", async (t) => {
-  const { server, browser, page } = await visit(t, ISOLATED);
-  assert.equal(await page.evaluate(() => crossOriginIsolated), true);
-  for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
-  const other = await openPage(t, browser, server, FILE);
-  await page.evaluate(lead);
-  assert.equal(await other.evaluate(open, { name: "shared" }), "follower");
-  await other.evaluate(put, { by: "other", count: 20 });
-  await page.close();
-  await other.evaluate(leads);
-  assert.deepEqual(await other.evaluate(counts), { other: 20 });
-});
+test(
+  "contexts: cross-origin isolated pages have all of an instance, and share it",
+  async (t) => {
+    const { server, browser, page } = await visit(t, ISOLATED);
+    assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+    for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
+    const other = await openPage(t, browser, server, FILE);
+    await page.evaluate(lead);
+    assert.equal(await other.evaluate(open, { name: "shared" }), "follower");
+    await other.evaluate(put, { by: "other", count: 20 });
+    await page.close();
+    await other.evaluate(leads);
+    assert.deepEqual(await other.evaluate(counts), { other: 20 });
+  },
+  { shared: true },
+);
 
 /** A browser that reaches a server by a name which makes no secure context. */
 async function insecure(t) {
@@ -211,12 +235,16 @@ async function insecure(t) {
   return { server: { ...server, origin }, browser: await startBrowser(t, { args }) };
 }
 
-test("contexts: a page that is no secure context has all of an instance", async (t) => {
-  const { server, browser } = await insecure(t);
-  const page = await openPage(t, browser, server, FILE);
-  assert.deepEqual(await page.evaluate(() => [isSecureContext, typeof navigator.locks]), [false, "undefined"]);
-  for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
-});
+test(
+  "contexts: a page that is no secure context has all of an instance",
+  async (t) => {
+    const { server, browser } = await insecure(t);
+    const page = await openPage(t, browser, server, FILE);
+    assert.deepEqual(await page.evaluate(() => [isSecureContext, typeof navigator.locks]), [false, "undefined"]);
+    for (const options of [{}, { worker: false }]) assert.deepEqual(await page.evaluate(use, options), USED, JSON.stringify(options));
+  },
+  { shared: true },
+);
 
 for (const worker of turns([true, false])) {
   test(`contexts: without a secure context the tab that opens last has the instance; the other one hears why at once, and loses nothing (${worker ? "worker" : "in the page"})`, async (t) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { importSet, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 
@@ -61,7 +61,7 @@ test(
   { seconds: 90, needs: ["locators"] },
 );
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `V6, R6, T6, W1: refusals name the rule: the window of versions, the condition, the next time; a wrong name stands at its field (${size})`,
     async (t) => {

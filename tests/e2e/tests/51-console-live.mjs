@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
 /** Makes a table of sixty rows. */
 const sixtyRows = async (stream) => {
@@ -20,7 +20,7 @@ async function withRows(t, name, viewport, stream) {
   return both;
 }
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `R5, W1: rows that another tab writes are shown at once, with a mark, and the page keeps its place (${size})`,
     async (t) => {
@@ -99,7 +99,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   );
 }
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `V1, V8, W1: the history of a column shows each version with its change, and goes back to an older value, unless it was changed meanwhile (${size})`,
     async (t) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
 /** A place in the console of an instance. */
 const show = async (page, hash) => {
@@ -28,7 +28,7 @@ const readings = async () => {
   );
 };
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `R3, R6, W1: rows are found by a filter that the address keeps, counted with their units, and shown by chosen columns (${size})`,
     async (t) => {
@@ -169,7 +169,7 @@ test(
   { needs: ["locators"] },
 );
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1, R6: of gathered changes only rows that are as they were read are written; the others stand beside what was typed (${size})`,
     async (t) => {
@@ -210,7 +210,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
   );
 }
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `R2, R6, W1: rows are chosen by mouse and keyboard and deleted together, unless they were changed meanwhile (${size})`,
     async (t) => {

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
 const tables = (page) => page.getByRole("navigation", { name: "Tables" });
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `T8, R6, W1: a table is made with an assigned key, defined columns, an index and a stream; a row leaves its number to the store (${size})`,
     async (t) => {

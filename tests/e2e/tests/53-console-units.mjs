@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { load, startBrowser } from "../support/browser.mjs";
 import { importSet, openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const HOUR = 1_700_002_800_000;
@@ -230,7 +230,7 @@ test(
   { seconds: 90 },
 );
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1, I5: axe finds nothing in units and calls, whose code is loaded when they are opened (${size}, light and dark)`,
     async (t) => {

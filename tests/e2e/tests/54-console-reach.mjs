@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
 import { firstKey, importSet, keysShown, openConsole, openInstance, shoot, SIZES, showForm } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 for (const [size, viewport] of Object.entries(SIZES)) {
@@ -266,7 +266,7 @@ async function focusIs(page, wanted, why) {
   assert.fail(`${why}: the focus is on ${JSON.stringify(at)}, not on ${wanted}`);
 }
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1: with the keyboard alone, the focus goes to what was opened or chosen, and back when it is closed (${size})`,
     async (t) => {

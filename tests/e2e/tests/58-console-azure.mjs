@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
 import { firstKey, keysShown, look, openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const navigation = (page) => page.getByRole("navigation", { name: "Tables" });
@@ -295,7 +295,7 @@ test(
   { needs: ["locators"] },
 );
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1: axe finds nothing on the pages and panels of Azure tables (${size}, light and dark)`,
     async (t) => {
