@@ -120,7 +120,8 @@ test("D2: keys and integers are bigints where the caller wants them", { skip }, 
   const [part] = await parts(db);
   assert.deepEqual(part!.firstKey.values, ["SEA", 0n]);
   assert.equal(typeof part!.bytes, "number");
-  await db.putRow({ tableName: T, primaryKey: { station: "SEA", at: 9 }, attributes: { count: 7n, share: 2 } });
+  const { double } = await load();
+  await db.putRow({ tableName: T, primaryKey: { station: "SEA", at: 9 }, attributes: { count: 7n, share: double(2) } });
   await db.flush();
   const newest = (await parts(db)).reduce((a, b) => (a.segmentId > b.segmentId ? a : b));
   const cells = Object.fromEntries((await db.segment(newest.segmentId))!.rows.find(({ key }) => key.values[1] === 9n)!.cells.map((cell) => [cell.name, cell]));
