@@ -231,7 +231,7 @@ test("W2: put and update take a file of the tool", { skip }, async () => {
   await run("update -i more.json --condition exist");
   assert.deepEqual((await read()).columnNames, ["age", "name"]);
   // What the file does not say is done beside it.
-  const { note } = (await run("update -i more.json --delete_columns age --increment '[{\"c\":\"visits\",\"v\":2}]'")) as { note?: string };
+  const { note } = (await run('update -i more.json --delete_columns age --increment \'[{"c":"visits","v":2}]\'')) as { note?: string };
   assert.equal(note, "visits is 2 now.");
   assert.deepEqual((await read()).columnNames, ["name", "visits"]);
 });
@@ -300,7 +300,7 @@ test("W2: export -l 10 -o path -c a,b writes the tool's lines, and import takes 
     return rows;
   };
   assert.deepEqual(await all("copy"), await all("mytable"));
-  assert.match(await text("import -i /tmp/mydata -l 1"), /^1 row of \/tmp\/mydata are stored; 1 of them replaced/);
+  assert.match(await text("import -i /tmp/mydata -l 1"), /^1 row of \/tmp\/mydata is stored; 1 of them replaced/);
 });
 
 test("W2: import --ignore_failed leaves wrong lines out, --ignore_ts gives new versions", { skip }, async () => {

@@ -6,8 +6,7 @@ import { ShellError } from "./errors.js";
 import { rangeOf, type TableKey } from "./request.js";
 import { pagesOf } from "./run-rows.js";
 import { isToolLine, readToolRow, type ToolRow, toolLine } from "./tool-rows.js";
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+import { counted } from "./text.js";
 
 // ------------------------------------------------------------------------------------------------ export
 
@@ -71,7 +70,7 @@ export async function exportRows(context: Context): Promise<Untimed> {
   const { consumed } = progress;
   return {
     kind: "text",
-    text: `${count(progress.rows, "row")} (${count(progress.bytes, "byte")}) are written to ${name}.`,
+    text: `${counted(progress.rows, "row")} (${counted(progress.bytes, "byte")}) are written to ${name}.`,
     ...(consumed.read > 0 ? { consumed } : {}),
   };
 }
@@ -170,7 +169,7 @@ export async function importRows(context: Context): Promise<Untimed> {
       : await importPlain(context, table, name, blob);
     const { rows, replaced, skipped, failures, consumed } = result;
     const parts = [
-      `${count(rows, "row")} of ${name} are stored`,
+      `${counted(rows, "row")} of ${name} ${rows === 1 ? "is" : "are"} stored`,
       ...(replaced === 0 ? [] : [`${replaced} of them replaced another one`]),
       ...(skipped + left.lines === 0 ? [] : [`${skipped + left.lines} failed`]),
     ];

@@ -1,12 +1,12 @@
 /** The commands about tables. */
 
-import type { CreateTableRequest, DefinedColumn, IndexSpec, TableDescription, ValueType } from "../index.js";
+import type { CreateTableRequest, DefinedColumn, IndexSpec, TableDescription } from "../index.js";
 import type { AnswerCell } from "./answer.js";
 import type { Context, Untimed } from "./context.js";
 import { ShellError } from "./errors.js";
 import { type Json, readJsonText } from "./json.js";
 import { alterRequest, createRequest } from "./request.js";
-import { itemsOf, Members, schemaOf } from "./values.js";
+import { itemsOf, Members, schemaOf, VALUE_TYPES } from "./values.js";
 import { quote } from "./words.js";
 
 const text = (value: string): AnswerCell => ({ value, type: "STRING" });
@@ -16,7 +16,7 @@ const flag = (value: boolean): AnswerCell => ({ value, type: "BOOLEAN" });
 // ------------------------------------------------------------------------------------------------ as JSON
 
 /** A table as the JSON of the official tool, with what that does not know behind it. `create -i` reads it. */
-export function tableJson(table: TableDescription): object {
+function tableJson(table: TableDescription): object {
   const { tableName, primaryKey, timeToLive, maxVersions, maxVersionOffset, allowUpdate, reservedThroughput, definedColumns, indexes, indexOf, stream } = table;
   return {
     Name: tableName,
@@ -40,7 +40,6 @@ export function tableJson(table: TableDescription): object {
   };
 }
 
-const TYPES: readonly ValueType[] = ["STRING", "INTEGER", "DOUBLE", "BOOLEAN", "BINARY"];
 const WHAT = "a table is as `desc -o` writes it";
 
 /** An integer of JSON, as a number. */
@@ -67,11 +66,11 @@ function indexOfJson(json: Json): IndexSpec {
 function definedOfJson(json: Json): DefinedColumn {
   const members = new Members(json, ["C", "T"], WHAT);
   members.need("T");
-  return { name: members.text("C"), type: members.choice("T", TYPES)! };
+  return { name: members.text("C"), type: members.choice("T", VALUE_TYPES)! };
 }
 
 /** The table that a text of JSON describes. */
-export function readTable(json: string): CreateTableRequest {
+function readTable(json: string): CreateTableRequest {
   const members = new Members(readJsonText(json), ["Name", "Meta", "Option", "CU", "DefinedColumns", "Indexes", "Stream", "IndexOf"], WHAT);
   const part = (name: string, known: readonly string[]): Members | undefined => {
     const json = members.get(name);
@@ -100,7 +99,9 @@ export function readTable(json: string): CreateTableRequest {
     reservedThroughput: { read: numberOf(units, "Read") ?? 0, write: numberOf(units, "Write") ?? 0 },
     definedColumns: list("DefinedColumns", definedOfJson),
     indexes: list("Indexes", indexOfJson),
-    ...(stream === undefined ? {} : { stream: { enabled: true, expirationHours: numberOf(stream, "ExpirationHours") ?? 24, ...(originColumns && { originColumns }) } }),
+    ...(stream === undefined
+      ? {}
+      : { stream: { enabled: true, expirationHours: numberOf(stream, "ExpirationHours") ?? 24, ...(originColumns && { originColumns }) } }),
   };
 }
 

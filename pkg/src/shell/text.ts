@@ -67,10 +67,11 @@ function tableText({ columns, rows }: TableAnswer, most: number): string {
   return [line(columns), widths.map((width) => "-".repeat(width)).join("-+-"), ...texts.map(line)].join("\n");
 }
 
-const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+/** A number of things: `1 row`, `2 rows`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 /** Units in words; nothing if there are none. */
-export function unitsText(consumed: Consumed | undefined): string | undefined {
+function unitsText(consumed: Consumed | undefined): string | undefined {
   const parts = [
     ...(consumed === undefined || consumed.read === 0 ? [] : [counted(consumed.read, "read unit")]),
     ...(consumed === undefined || consumed.write === 0 ? [] : [counted(consumed.write, "write unit")]),

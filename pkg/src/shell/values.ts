@@ -29,7 +29,7 @@ const MOST = 2n ** 63n - 1n;
 const WHOLE = /^-?\d+$/;
 
 /** A mistake at a part of the JSON. */
-export function wrong(message: string, place: Stretch): never {
+function wrong(message: string, place: Stretch): never {
   throw new ShellError(message, place);
 }
 
@@ -127,7 +127,8 @@ export function itemsOf(json: Json, what: string): readonly Json[] {
 
 // ------------------------------------------------------------------------------------------------ values
 
-const TYPES: readonly ValueType[] = ["INTEGER", "STRING", "BINARY", "BOOLEAN", "DOUBLE"];
+/** The types of values, as options and files name them. */
+export const VALUE_TYPES: readonly ValueType[] = ["INTEGER", "STRING", "BINARY", "BOOLEAN", "DOUBLE"];
 
 /** A value of a column. Without a type it is that of the JSON: a number without a fraction is an Integer. */
 export function valueOfJson(json: Json, type: ValueType | undefined, double: MakeDouble): InputValue {
@@ -158,7 +159,7 @@ const ATTRIBUTE = 'a column is {"c":"name","v":"value"}, with "t" and "ts" if ne
 function cellOf(json: Json, double: MakeDouble): [string, InputCell] {
   const members = new Members(json, ["c", "v", "t", "ts", "IsInt"], ATTRIBUTE);
   const isInt = members.flag("IsInt");
-  const type = members.choice("t", TYPES) ?? (isInt === undefined || members.need("v").kind !== "number" ? undefined : isInt ? "INTEGER" : "DOUBLE");
+  const type = members.choice("t", VALUE_TYPES) ?? (isInt === undefined || members.need("v").kind !== "number" ? undefined : isInt ? "INTEGER" : "DOUBLE");
   const version = members.integer("ts");
   return [members.text("c"), { value: valueOfJson(members.need("v"), type, double), ...(version === undefined ? {} : { version }) }];
 }
@@ -289,7 +290,7 @@ export function filterOf(json: Json, double: MakeDouble): Filter {
   return {
     column: members.text("column"),
     comparator: members.choice("comparator", COMPARATORS)!,
-    ...(value === undefined ? {} : { value: valueOfJson(value, members.choice("t", TYPES), double) }),
+    ...(value === undefined ? {} : { value: valueOfJson(value, members.choice("t", VALUE_TYPES), double) }),
     ...(passIfMissing === undefined ? {} : { passIfMissing }),
     ...(latestVersionOnly === undefined ? {} : { latestVersionOnly }),
     ...(rule === undefined ? {} : { valueTransferRule: ruleOf(rule) }),
@@ -306,7 +307,7 @@ function ruleOf(json: Json): { regex: string; castType: "INTEGER" | "DOUBLE" | "
 // ------------------------------------------------------------------------------------------------ and back
 
 /** Whether a value is a Double of any entry. */
-export const isDouble = (value: unknown): value is Double => typeof value === "object" && value !== null && "value" in value && !(value instanceof Uint8Array);
+const isDouble = (value: unknown): value is Double => typeof value === "object" && value !== null && "value" in value && !(value instanceof Uint8Array);
 
 /** A Double as JSON, which shows that it is one. JavaScript writes no sign of a zero. */
 function doubleText(value: number): string {
