@@ -1,16 +1,18 @@
 //! Modules of the code that most pages never use.
 //!
 //! In WebAssembly each module is a file of its own, loaded on first use by [`Env::load`](crate::env::Env::load). The
-//! build cuts them out of the compiled code, at the functions that `xtask/wasm/src/gates.rs` names as gates. All modules
-//! work in one memory, so a module costs its users a download and nothing else. A gate that is called before its module
-//! is loaded ends the engine. So each caller of a gate loads the module first, or asks [`is_loaded`].
+//! build cuts them out of the compiled code, at the functions whose documentation says that they are gates
+//! (`xtask/wasm/src/gates.rs`). All modules work in one memory, so a module costs its users a download and nothing else. A gate
+//! that is called before its module is loaded ends the engine. So each caller of a gate loads the module first, or asks
+//! [`is_loaded`].
 //!
 //! Elsewhere all code is always there.
 
 #[cfg(target_arch = "wasm32")]
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A module of the code.
+/// A module of the code. The build reads this list: the modules, and which of them are closed. Whole parts of the crate are in a
+/// closed module, and only functions that say so may call them from the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Module {
     /// Merging segments, and cutting partitions.
@@ -23,26 +25,28 @@ pub enum Module {
     Answers,
     /// Streams: records of changes, and their readers.
     Streams,
-    /// The tables and entities of the Azure Table service, and their door.
+    /// The tables and entities of the Azure Table service, and their door. A closed module.
     Azure,
     /// Who may pass a door: signatures, and the documents with policies, rules for origins and properties.
+    /// A closed module.
     Access,
-    /// Requests of several changes to a door.
+    /// Requests of several changes to a door. A closed module.
     Batches,
     /// Atomic batches; deleting a range; starting and ending local transactions.
     Transactions,
-    /// Loading sorted rows in great numbers.
+    /// Loading sorted rows in great numbers. A closed module.
     Loads,
     /// Storage in files of the host, and the log of IndexedDB in files.
     Files,
     /// Storage in memory, salvage, damaged indexes, full origins, and administration that most pages never ask for.
     Occasional,
     /// A look inside the store: its segments, its background work, the path of a read. Called by operations of the module before.
+    /// A closed module.
     Inspection,
 }
 
 impl Module {
-    /// The name of its file.
+    /// The name of its file: that of the variant, in lower case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -5,6 +5,8 @@
 //! entity is a row with two key columns ([`key`]), a cell for each property ([`edm`]) and one for its timestamp.
 //!
 //! It knows no HTTP; that is the work of [`doors::azure`](crate::doors::azure).
+//!
+//! All of it is a gate of [`Module::Azure`](crate::modules::Module::Azure).
 
 pub mod date_time;
 mod double;

@@ -1,6 +1,8 @@
 //! Doors: protocols of HTTP on the engine. A door is a function from a request to a response.
 //!
 //! A door is in a module of its own and knows no network. Whoever has a request, a page or a server, passes it in.
+//!
+//! All of it is a gate of [`Module::Azure`](crate::modules::Module::Azure).
 
 pub mod azure;
 

@@ -80,6 +80,7 @@ impl BulkLoader {
 
     /// Adds a row of another tree behind this one, which is stored with the load or not at all. Its keys ascend too. Nobody
     /// writes such a row otherwise: the key of each begins with a number that no other load of the instance has.
+    /// A gate of [`Module::Loads`](crate::modules::Module::Loads).
     ///
     /// # Errors
     /// As for [`BulkLoader::push`].
@@ -179,6 +180,7 @@ impl BulkLoader {
     }
 }
 
+/// A caller of [`Module::Loads`](crate::modules::Module::Loads).
 impl Drop for BulkLoader {
     #[inline(never)]
     fn drop(&mut self) {
@@ -209,6 +211,7 @@ impl Engine {
     }
 
     /// Commits all open loads into a tree. Later operations on its rows come after them.
+    /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
     pub fn end_loads(&self, tree: TreeId) {
         let loads = self.loads.all(&|load| load.tree == tree);
         loads.iter().for_each(|load| self.ask(load));
@@ -216,6 +219,7 @@ impl Engine {
 
     /// Waits until no open load covers these rows; a writer has to call this. It has such loads committed, and holds the
     /// rows' turns meanwhile.
+    /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
     pub(super) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
         loop {
             let loads = self.loads.all(&|load| keys.iter().any(|key| load.covers(key)));

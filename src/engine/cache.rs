@@ -385,6 +385,7 @@ impl BlockCache {
     }
 
     /// A replacement for an index that cannot be read.
+    /// Its future is a gate of [`Module::Occasional`].
     async fn rebuilt(&self, storage: &AnyStorage, id: BlockId, error: Error) -> Result<DecodedRecord> {
         let meta = self.rebuild(storage, id).await?;
         if !self.damaged.borrow().contains(&id) {

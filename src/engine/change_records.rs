@@ -126,6 +126,7 @@ impl Engine {
     }
 
     /// Makes all records of a frozen memtable.
+    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
     async fn make_for_flush(&self, memtable: &Memtable, recorder: Recorder) -> Result<()> {
         while memtable.awaits_records(None) {
             memtable.make_records(None, STEP, recorder)?;

@@ -210,6 +210,7 @@ impl Engine {
     }
 
     /// Opens the readable data, and changes nothing.
+    /// Its future is a gate of [`Module::Occasional`].
     async fn salvage(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
         if missing.is_empty() {

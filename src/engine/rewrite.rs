@@ -205,6 +205,7 @@ impl Engine {
     }
 
     /// Merges a large row into one entry. While a reader holds an older instant, it makes one entry for each instant.
+    /// Its future is a gate of [`Module::Compaction`](crate::modules::Module::Compaction).
     pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
         let LargeRow { key, mut layers } = row;
         self.load_layers(&mut layers).await?;

@@ -1,4 +1,6 @@
 //! Reads of tools, which come in a request frame of their own: GET_ROW, answered with more than the row.
+//!
+//! All of it is a gate of [`Module::Inspection`].
 
 use super::codec::contract::{self, op};
 use super::codec::{Frame, PageWriter, RequestHead, ResponseWriter};

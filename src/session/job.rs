@@ -169,6 +169,7 @@ impl Job {
         }
     }
 
+    /// A caller of [`Module::Loads`].
     async fn put_rows(self) {
         let Some(PutRows { loader, rows }) = self.read::<contract::PutRows>() else { return };
         let loader = self.shared.loader(loader);
@@ -176,6 +177,7 @@ impl Job {
         self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
     }
 
+    /// A caller of [`Module::Loads`].
     async fn store_rows(self) {
         let Some(loader) = self.read::<Unsigned>() else { return };
         let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
@@ -242,6 +244,7 @@ impl Job {
         }
     }
 
+    /// A caller of [`Module::Azure`].
     async fn azure(self) {
         let Some(request) = self.read::<Blob>() else { return };
         match azure::pass(&self.shared.instance, request, self.origin()).await {
@@ -271,6 +274,7 @@ impl Job {
     }
 
     /// Starts, commits or aborts a transaction.
+    /// Its future is a gate of [`Module::Transactions`].
     async fn transact(self) {
         let instance = &self.shared.instance;
         let done = if self.head.op == op::START_LOCAL_TRANSACTION {

@@ -15,6 +15,7 @@ use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
 /// A handle to records in memory.
+/// All that it does is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
 pub struct MemoryStorage {
     records: Rc<RefCell<Records>>,
     closed: Cell<bool>,

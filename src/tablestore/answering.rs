@@ -40,6 +40,7 @@ impl Instance {
 
     /// Deletes the answers of a client that has ended, and those of all clients without a session whose tab is not among the
     /// `living`.
+    /// Its future is a gate of [`Module::Answers`](crate::modules::Module::Answers).
     ///
     /// # Errors
     /// Errors of reading and writing.

@@ -494,6 +494,7 @@ impl Answers {
 }
 
 /// The stored answers of a client, with their places. `life` is the number by which its tab is known to live.
+/// Its future is a gate of [`Module::Answers`](crate::modules::Module::Answers).
 pub(super) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
     let mut found = Vec::new();
     let mut keys = KeyReader::default();
@@ -512,6 +513,7 @@ pub(super) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Ve
 }
 
 /// Deletes the answers of clients that are not kept: `keeps` gets the life and the client. Rows with another key go too.
+/// Its future is a gate of [`Module::Answers`](crate::modules::Module::Answers).
 pub(super) async fn remove(engine: &Engine, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let mut ended = Vec::new();
     let mut keys = KeyReader::default();

@@ -99,6 +99,7 @@ impl Instance {
         build_index(self, index).await
     }
 
+    /// Its future is a gate of [`Module::Occasional`].
     async fn build(&self, index: &Index) -> Result<()> {
         let meta = &index.meta;
         while self.waits_for(index) {
@@ -154,6 +155,7 @@ struct Slice<'b> {
     found: Vec<(i64, IndexWrite)>,
 }
 
+/// Gates of [`Module::Occasional`].
 impl Decide for Slice<'_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         if at == 0 {

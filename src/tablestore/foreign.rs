@@ -84,6 +84,7 @@ pub enum Visit {
     Stop,
 }
 
+/// Gates of [`Module::Azure`](crate::modules::Module::Azure).
 impl Instance {
     /// Creates a foreign table, whose key has two Binary columns of these names. Its rows have one version of each cell.
     ///
@@ -326,6 +327,7 @@ struct Row {
 }
 
 /// Changes on their way through the engine.
+/// A gate of [`Module::Azure`](crate::modules::Module::Azure).
 struct ForeignChange<'d> {
     instance: &'d Instance,
     table: &'d Rc<Table>,
@@ -413,6 +415,7 @@ fn document_in<'a>(row: &RowView<'a>) -> Option<&'a [u8]> {
 }
 
 /// A document to be stored.
+/// A gate of [`Module::Azure`](crate::modules::Module::Azure).
 struct DocumentPut<'a> {
     key: &'a [u8],
     expected: Option<&'a [u8]>,

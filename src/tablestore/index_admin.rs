@@ -214,6 +214,7 @@ impl Instance {
     }
 
     /// Defines the type of columns, so that indexes can use them. Existing values stay unchanged.
+    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
     ///
     /// # Errors
     /// A wrong name, one that is defined already, too many; `OTSObjectNotExist`.
@@ -227,6 +228,7 @@ impl Instance {
     }
 
     /// Removes the fixed type of columns; rows keep their values.
+    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
     ///
     /// # Errors
     /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.

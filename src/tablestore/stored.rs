@@ -21,6 +21,7 @@ pub struct Stored {
 impl Instance {
     /// Weighs a table or an index by reading all of it at one instant. It charges no capacity units: it is the bill, not
     /// a read.
+    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
     ///
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`; `Corrupt`.

@@ -84,7 +84,7 @@ pub(super) async fn open(folder: &Function, salvages: bool) -> Result<OpenFolder
     open_folder(folder.clone(), salvages).await
 }
 
-/// A gate of [`Module::Files`].
+/// With what drops its future, a gate of [`Module::Files`].
 #[inline(never)]
 fn open_folder(folder: Function, salvages: bool) -> LocalFuture<Result<OpenFolder>> {
     Box::pin(async move {
@@ -113,7 +113,7 @@ pub(super) async fn open_log(
     open_log_folder(folder.clone(), storage, env, granted.clone(), salvages).await
 }
 
-/// A gate of [`Module::Files`].
+/// With what drops its future, a gate of [`Module::Files`].
 #[inline(never)]
 fn open_log_folder(
     folder: Function,
@@ -160,7 +160,7 @@ fn failed(error: &JsValue) -> Error {
     Error::new(code, text(error, "message").unwrap_or_default())
 }
 
-/// The value of a promise, or of a call that gave none.
+/// The value of a promise, or of a call that gave none. With what drops its future, a gate of [`Module::Files`].
 async fn resolved(value: Result<JsValue, JsValue>) -> Result<JsValue> {
     match value {
         Ok(value) => JsFuture::from(Promise::resolve(&value)).await,

@@ -17,6 +17,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
 /// All instances of this origin, as `{ name, kind, creationTime }`.
+/// Its future is a gate of [`Module::Occasional`].
 ///
 /// # Errors
 /// `Unavailable` where there is no IndexedDB.
@@ -29,6 +30,7 @@ pub fn list_instances() -> Promise {
 }
 
 /// Creates an instance of the given name and options `{ kind, quotas: { instances } }`.
+/// Its future is a gate of [`Module::Occasional`].
 ///
 /// # Errors
 /// A wrong name or kind, `OTSObjectAlreadyExist`, `OTSQuotaExhausted`; else as for [`list_instances`].
@@ -44,6 +46,7 @@ pub fn create_instance(name: String, options: JsValue) -> Promise {
 }
 
 /// The description of an instance, as `{ name, kind, creationTime }`.
+/// Its future is a gate of [`Module::Occasional`].
 ///
 /// # Errors
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
@@ -53,6 +56,7 @@ pub fn describe_instance(name: String) -> Promise {
 }
 
 /// Deletes an instance with all its tables.
+/// Its future is a gate of [`Module::Occasional`].
 ///
 /// # Errors
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].

@@ -99,13 +99,14 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     run(compiler(profile))?;
     let compiled = target().join("wasm32-unknown-unknown").join(folder).join("tabstore.wasm");
 
-    // The tools take a while, so they are skipped if the compiler had nothing to do and they are as they were.
+    // The tools take a while, so they are skipped if the compiler had nothing to do, and they and the gates are as they were.
     let output = root().join("pkg/wasm");
-    let seen = target().join("xtask/tabstore.wasm");
+    let (seen, seen_gates) = (target().join("xtask/tabstore.wasm"), target().join("xtask/gates.txt"));
     let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
-    let split = ["split.rs", "data.rs", "gates.rs"].map(|file| root().join("xtask/wasm/src").join(file));
-    let tools = [&[std::env::current_exe()?], &split[..]].concat();
-    let is_current = tools.iter().all(|tool| changed(tool) <= changed(&seen));
+    let split = tools::wasm_tool("tabstore-split")?;
+    let gates = declared_gates(&split)?;
+    let is_current = [std::env::current_exe()?, split].iter().all(|tool| changed(tool) <= changed(&seen))
+        && fs::read_to_string(&seen_gates).is_ok_and(|before| before == gates);
     if output.join("tabstore_bg.wasm").is_file() && is_current && same(&compiled, &seen)? {
         return Ok(());
     }
@@ -116,8 +117,14 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
         optimise(&output.join("tabstore_bg.wasm"))?;
     }
     fs::create_dir_all(target().join("xtask"))?;
+    fs::write(&seen_gates, gates)?;
     fs::copy(&compiled, &seen)?;
     Ok(())
+}
+
+/// The gates that the source declares in comments, which the compiler does not see.
+fn declared_gates(split: &Path) -> Result<String, Failure> {
+    output(command(&split.to_string_lossy(), &[&root().join("src").to_string_lossy()]))
 }
 
 fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
@@ -142,7 +149,9 @@ fn optimise(wasm: &Path) -> Result<(), Failure> {
     // The names say where to split, and segments of data say which constants go together.
     let names = wasm_opt(wasm, &[&["-g", "--skip-pass=memory-packing"], &SHRINK[..]].concat(), &small)?;
     let tool = tools::wasm_tool("tabstore-split")?;
-    let parts = output(command(&tool.to_string_lossy(), &[&small.to_string_lossy(), &split.to_string_lossy()]))?;
+    let source = root().join("src");
+    let arguments = [&source, &small, &split].map(|path| path.to_string_lossy());
+    let parts = output(command(&tool.to_string_lossy(), &arguments.each_ref().map(|path| &**path)))?;
     // They share no file, and the core is the half of all. So two processors are enough.
     let (core, modules): (Vec<&str>, Vec<&str>) =
         parts.lines().filter_map(|line| line.split(' ').next()).partition(|part| *part == "core");

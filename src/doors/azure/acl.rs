@@ -1,4 +1,6 @@
 //! The access policies of a table: a document that clients set, and signatures refer to.
+//!
+//! All of it is a gate of [`Module::Access`](crate::modules::Module::Access).
 
 use super::xml::{self, Element, wrong};
 use crate::azure::text::{append, has};

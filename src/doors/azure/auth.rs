@@ -143,7 +143,7 @@ impl Grant {
     }
 }
 
-/// Finds who signed a request. This is a gate of [`Module::Access`](crate::modules::Module).
+/// Finds who signed a request. A gate of [`Module::Access`](crate::modules::Module::Access).
 #[inline(never)]
 fn signed(keys: &[AccessKey], request: &Request<'_>, url: &Url<'_>, now: i64) -> AzureResult<Grant> {
     match request.header("authorization") {
@@ -169,6 +169,7 @@ fn string_to_sign(request: &Request<'_>, url: &Url<'_>, is_lite: bool) -> Option
 }
 
 /// The enabled key that signed a text.
+/// A gate of [`Module::Access`](crate::modules::Module::Access).
 pub(super) fn signer<'k>(keys: &'k [AccessKey], text: &str, signature: &str) -> Option<&'k AccessKey> {
     let signature = parse_base64(signature)?;
     keys.iter().filter(|key| key.enabled).find(|key| {

@@ -2,6 +2,8 @@
 //!
 //! A set is checked in its order up to the first change that is wrong. Only a set without one goes to the store, as a whole. Its
 //! answer is a batch too: an answer for each change, or one for the change that failed.
+//!
+//! All of it is a gate of [`Module::Batches`](crate::modules::Module::Batches).
 
 use super::auth::{Grant, Need};
 use super::entities;

@@ -1,4 +1,6 @@
 //! Pages of other origins: the rules that the service's properties have, and what browsers ask and hear.
+//!
+//! All of it is a gate of [`Module::Access`](crate::modules::Module::Access).
 
 use super::headers::is_cached;
 use super::reply::Reply;

@@ -2,6 +2,8 @@
 //! requests need of documents: the rules for other origins, and the policy of a signature.
 //!
 //! The functions that are never inlined are the only way from the rest of the door to what reads XML.
+//!
+//! All of it is a gate of [`Module::Access`](crate::modules::Module::Access).
 
 use super::auth::{Grant, Level as Kind, Need};
 use super::properties::Properties;

@@ -2,6 +2,8 @@
 //!
 //! Clients differ in blank lines, line ends and the case of names, so all of that is taken. A body that stops before its last
 //! boundary is not: half a batch must not be done.
+//!
+//! All of it is a gate of [`Module::Batches`](crate::modules::Module::Batches).
 
 use super::headers::{media_type_of, parameter};
 use crate::azure::{AzureError, AzureResult};

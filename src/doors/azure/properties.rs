@@ -2,6 +2,8 @@
 //!
 //! The store has no request log and no metrics of this kind, so those parts are kept and come back, and do nothing. The rules
 //! for other origins count ([`cors`](super::cors)).
+//!
+//! All of it is a gate of [`Module::Access`](crate::modules::Module::Access).
 
 use super::cors::Rule;
 use super::xml::{self, Element, wrong};

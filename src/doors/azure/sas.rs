@@ -39,6 +39,7 @@ enum Scope {
 /// An end of a range of entities: a partition key, and a row key or the whole partition.
 type Corner = (String, Option<String>);
 
+/// Gates of [`Module::Access`](crate::modules::Module::Access).
 impl Sas {
     /// Finds the signature in a URL.
     ///

@@ -27,6 +27,7 @@ pub(super) struct Element {
     pub(super) children: Vec<Self>,
 }
 
+/// Gates of [`Module::Access`](crate::modules::Module::Access).
 impl Element {
     /// Reads a document.
     ///
@@ -127,6 +128,7 @@ fn end_of_tag(markup: &str) -> Option<usize> {
 }
 
 /// Appends text with references in it.
+/// A gate of [`Module::Access`](crate::modules::Module::Access).
 fn push_text(text: &str, out: &mut String) -> Option<()> {
     let mut parts = text.split('&');
     push_lines(parts.next()?, out);

@@ -1,5 +1,5 @@
 //! Looks inside the store: its memtables and segments, the path of a read, the background work. Nothing here is needed to store
-//! or to read rows, so in WebAssembly it is a module of its own, [`Module::Inspection`](crate::modules::Module::Inspection).
+//! or to read rows, so all of it is a gate of [`Module::Inspection`](crate::modules::Module::Inspection).
 
 mod events;
 mod layout;

@@ -127,6 +127,7 @@ fn repetitions(input: &[u8], mut found: impl FnMut(&[u8], usize, usize)) {
 }
 
 /// Appends the stream.
+/// A gate of [`Module::Dense`](crate::modules::Module::Dense).
 #[inline(never)]
 pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     let (mut symbols, mut distances) = ([0u32; SYMBOLS], [0u32; DISTANCES]);

@@ -4,6 +4,7 @@ use super::{CastType, Transfer};
 use crate::error::{Code, Error, Result};
 use crate::model::{ValueRef, decimal, limits};
 use crate::modules::{self, Module};
+/// All of the crate is a gate of [`Module::Rules`].
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 

@@ -9,6 +9,8 @@
 //!
 //! When a flush fails, nobody knows what the device has. The storage takes no call any more, and the next opening reads what
 //! is there.
+//!
+//! All of it is a gate of [`Module::Files`](crate::modules::Module::Files).
 
 mod beside;
 pub mod device;

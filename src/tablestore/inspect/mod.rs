@@ -1,5 +1,7 @@
 //! Looks inside an instance: what the engine's trees are, what a read does, which versions are hidden. Local extensions, for tools
 //! and lessons; no door has them.
+//!
+//! All of it is a gate of [`Module::Inspection`](crate::modules::Module::Inspection).
 
 mod keys;
 mod reads;

@@ -164,7 +164,7 @@ impl Instance {
         Ok((table, stream))
     }
 
-    /// A new stream of a table. It is not the table's yet. A gate.
+    /// A new stream of a table. It is not the table's yet. A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(in crate::tablestore) fn new_stream(&self, table: &Table, hours: u32, columns: Vec<String>) -> Rc<Stream> {
         let now = self.engine.now_ms();
@@ -177,6 +177,7 @@ impl Instance {
     }
 
     /// Stores a new state of a table, and enables, changes or disables its stream.
+    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
     async fn set_stream(&self, table: &Rc<Table>, state: TableState, change: StreamChange) -> Result<()> {
         let wanted = change.check(self.limits(), is_foreign(table.name()))?;
         let done = self.switch_stream(table, state, wanted).await;

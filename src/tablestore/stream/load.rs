@@ -44,9 +44,9 @@ fn pack_key(load: u64, last: &[u8]) -> Vec<u8> {
     key
 }
 
+/// Gates of [`Module::Streams`](crate::modules::Module::Streams).
 impl StreamLoad {
-    /// Has a load bring its records, and one for each shard that names them. Functions of this type are gates of
-    /// [`Module::Streams`](crate::modules::Module::Streams).
+    /// Has a load bring its records, and one for each shard that names them.
     #[inline(never)]
     pub(in crate::tablestore) fn begin(stream: &Rc<Stream>, engine: &Rc<Engine>, load: &BulkLoader) -> Self {
         let (number, open) = (load.number_beside(stream.tree), Rc::<RefCell<OpenPack>>::default());
@@ -70,6 +70,7 @@ impl StreamLoad {
     }
 
     /// Adds the record of a loaded row.
+    /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
     #[inline(never)]
     pub(in crate::tablestore) fn push(
         &self,

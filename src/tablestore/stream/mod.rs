@@ -105,7 +105,7 @@ impl Stream {
         Rc::clone(&self.columns.borrow())
     }
 
-    /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next three.
+    /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(super) fn record(ready: &PreparedWrite<'_, '_>, decision: &Decision) -> Vec<u8> {
         let cells = decision.own_cells(ready.write);
@@ -115,6 +115,7 @@ impl Stream {
     }
 
     /// Writes a decided change of a row, and its record.
+    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(super) fn write(
         &self,
@@ -133,6 +134,7 @@ impl Stream {
     }
 
     /// Writes a change of a row that the layer above has decided, and its record, with old cells if it has some.
+    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(super) fn write_change(
         &self,
@@ -153,6 +155,7 @@ impl Stream {
     }
 
     /// Writes a record, together with the change of the row with this key that it is of.
+    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(super) fn append(
         &self,
@@ -181,6 +184,7 @@ impl Stream {
     }
 
     /// Begins and ends shards, if partitions were cut or merged since the last record, and stores that.
+    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
     pub(super) fn follow(&self, engine: &Engine, table: &Table, time: i64, writes: &mut Writes<'_>) {
         let mut shards = self.shards.borrow_mut();

@@ -215,6 +215,7 @@ impl Instance {
         Ok((table, stream, position))
     }
 
+    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
     async fn records(&self, stream: &Rc<Stream>, mut at: Position, most: usize) -> Result<StreamRecords> {
         // Before the read: what is accepted later is in its children.
         let closed = self.has_ended(stream, at.shard);
@@ -276,6 +277,7 @@ impl Instance {
     }
 
     /// Takes the records of a load's rows, from the position on. Returns whether the page is full before their end.
+    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
     async fn take_loaded(
         &self,
         stream: &Stream,
@@ -356,6 +358,7 @@ impl Instance {
 
     /// Marks records that have expired, so that a reader who comes late is told, and lets compaction remove them. Does nothing
     /// if that was done lately.
+    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
     ///
     /// # Errors
     /// Errors of reading, and of storing the marks.

@@ -50,7 +50,7 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
 /// An operation in progress. Those of a module are made by its own code, so that the core has none of it.
 pub(super) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
 
-/// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
+/// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`], and a caller of [`Module::Inspection`].
 #[inline(never)]
 pub(super) fn run_occasional<'a>(instance: &'a Instance, op: &'a str, arguments: &'a Arguments) -> Boxed<'a> {
     Box::pin(occasional(instance, op, arguments))
@@ -99,6 +99,8 @@ pub(super) fn run_once<'a>(instance: &'a Instance, op: &'a str, origin: Option<O
     })
 }
 
+/// Its future is a gate of [`Module::Occasional`].
+/// A caller of [`Module::Inspection`].
 async fn occasional(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let key_id = || arguments.get::<String>("accessKeyId");
     match op {

@@ -16,6 +16,7 @@ pub(in crate::wasm) fn is_one(op: &str) -> bool {
 }
 
 /// Runs the operation called `op`.
+/// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
 pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let text = |name: &'static str| arguments.get::<String>(name);
     match op {

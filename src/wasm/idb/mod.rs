@@ -414,6 +414,7 @@ fn squeeze(storage: IdbStorage) -> LocalFuture<bool> {
 crate::boxed_storage!(IdbStorage);
 
 /// The fence is the record of the log with the lowest key, below 0: its number. Its value is the note.
+/// Gates of [`Module::Files`].
 impl FencedStorage for IdbStorage {
     async fn fence(&self) -> Result<Fence> {
         self.call("reading its fence", async |connection, _| {

@@ -1,5 +1,6 @@
-//! Splits a wasm file into the core and modules that are loaded on first use: `tabstore-split IN.wasm OUT_DIR`. It writes
-//! `core.wasm` and a file for each module, and prints the functions and bytes of each.
+//! Splits a wasm file into the core and modules that are loaded on first use: `tabstore-split SRC IN.wasm OUT_DIR`. It writes
+//! `core.wasm` and a file for each module, and prints the functions and bytes of each. The source in `SRC` says where
+//! ([`gates`]). `tabstore-split SRC` prints what it says, and does nothing.
 //!
 //! A module has its gates, and all code that only they reach. Two modules have copies of what both reach. The rest is the
 //! core. All of them work in one memory, with one stack.
@@ -12,18 +13,22 @@
 
 mod data;
 mod gates;
+mod names;
+mod source;
+mod table;
 
 use anyhow::{Context, Result, ensure};
 use data::{Needed, Segments};
-use gates::MODULES;
+use gates::Gates;
+use names::Name;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use walrus::ir::{Call, RefFunc, Value, Visitor, dfs_in_order};
+use table::{empty_tables, fill, in_table, make_gate};
+use walrus::ir::{Call, RefFunc, Visitor, dfs_in_order};
 use walrus::{
-    ConstExpr, ElementItems, ElementKind, ExportItem, FunctionBuilder, FunctionId, FunctionKind, GlobalKind,
-    ImportKind, ImportedFunction, MemoryId, Module, ModuleConfig, TableId,
+    ExportItem, FunctionId, FunctionKind, GlobalKind, ImportKind, ImportedFunction, MemoryId, Module, ModuleConfig,
 };
 
 /// The name of the core in the imports of modules. They import from JavaScript as the core does.
@@ -50,48 +55,62 @@ struct Functions {
     small: HashSet<Place>,
 }
 
+/// How the name of a closure's function begins, if it is called through the table.
+const CLOSURE: &str = "core::ops::function::FnOnce::call_once{{vtable.shim}}";
+
 /// A function in the table with at most so many instructions and no call may be several functions in one.
 const SMALL: u64 = 4;
 
+/// What the gates of a module stand for.
+#[derive(Default)]
+struct Named {
+    /// The functions behind the gates, without the small ones.
+    gates: HashSet<Place>,
+    /// The functions of the core that may call the gates.
+    callers: HashSet<Place>,
+}
+
 /// A module to be written.
 struct Part {
-    name: &'static str,
+    name: String,
+    is_closed: bool,
     /// The gates that others reach, in the order of their places in the table.
     gates: Vec<Place>,
     first_slot: usize,
-    /// The functions of the core that may call the gates; all, if none is named.
-    callers: &'static [&'static str],
     /// Its functions: those that its gates reach and the core does not.
     code: HashSet<Place>,
 }
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let wasm = fs::read(arguments.next().context("the wasm file is missing")?)?;
-    let output = arguments.next().context("the output folder is missing")?;
+    let declared = Gates::read(Path::new(&arguments.next().context("the folder of the source is missing")?))?;
+    let Some(wasm) = arguments.next() else {
+        print!("{}", declared.told());
+        return Ok(());
+    };
+    split(&declared, &fs::read(wasm)?, Path::new(&arguments.next().context("the output folder is missing")?))
+}
+
+/// Writes the files of the core and of the modules.
+fn split(declared: &Gates, wasm: &[u8], output: &Path) -> Result<()> {
     let write = |name: &str, code: &HashSet<Place>, module: &mut Module| -> Result<()> {
         let bytes = module.emit_wasm();
         println!("{name} {} {}", code.len(), bytes.len());
-        Ok(fs::write(Path::new(&output).join(name).with_extension("wasm"), bytes)?)
+        Ok(fs::write(output.join(name).with_extension("wasm"), bytes)?)
     };
-    let mut core = read(&wasm)?;
+    let mut core = read(wasm)?;
     let segments = Segments::of(&core)?;
     let functions = Functions::of(&core, &segments)?;
     let table = core.tables.main_function_table()?.context("the file has no table of functions")?;
 
-    let mut behind: Vec<HashSet<Place>> =
-        MODULES.iter().map(|(_, gates, _)| functions.behind(gates)).collect::<Result<_>>()?;
-    // What two modules name belongs to the later one.
-    for at in 1..behind.len() {
-        let (earlier, later) = behind.split_at_mut(at);
-        earlier.iter_mut().for_each(|gates| gates.retain(|gate| !later[0].contains(gate)));
-    }
+    let named = functions.named(declared)?;
     // The memory's name for the modules. Another build has another one, so its modules cannot be linked.
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
     let memory = format!("m{:x}", hasher.finish());
 
-    let (in_core, mut parts) = functions.divided(&MODULES.map(|(name, _, callers)| (name, callers)), &behind);
+    let behind: Vec<&HashSet<Place>> = named.iter().map(|named| &named.gates).collect();
+    let (in_core, mut parts) = functions.divided(&declared.modules, &behind);
     let gates: HashSet<Place> = parts.iter().flat_map(|part| &part.gates).copied().collect();
     functions.check_addresses(&in_core, &[&in_core, &gates])?;
     for part in &parts {
@@ -103,10 +122,10 @@ fn main() -> Result<()> {
         part.first_slot = slots;
         slots += part.gates.len();
     }
-    for (at, part) in parts.iter().enumerate() {
-        functions.check_callers(&in_core, &behind[at], part.callers)?;
-        for other in parts.iter().filter(|other| !other.is_closed()) {
-            functions.check_callers(&other.code, &behind[at], part.callers)?;
+    for (_, named) in parts.iter().zip(&named).filter(|(part, _)| part.is_closed) {
+        functions.check_callers(&in_core, named)?;
+        for other in parts.iter().filter(|other| !other.is_closed) {
+            functions.check_callers(&other.code, named)?;
         }
     }
 
@@ -120,11 +139,11 @@ fn main() -> Result<()> {
     let mut exported = BTreeSet::new();
     for (part, needed) in parts.iter().zip(&by_parts) {
         let slots = functions.runs(|place| part.code.contains(&place) && !gates.contains(&place));
-        let mut module = part.module(&wasm, &memory, &slots, |memory, module| {
+        let mut module = part.module(wasm, &memory, &slots, |memory, module| {
             segments.write(module, memory, |start| needed.contains(&start) && !is_in_core(start));
         })?;
         exported.extend(module.imports.iter().filter(|import| import.module == CORE).map(|import| import.name.clone()));
-        write(part.name, &part.code, &mut module)?;
+        write(&part.name, &part.code, &mut module)?;
     }
     let main_memory = core.get_memory_id()?;
     segments.write(&mut core, main_memory, is_in_core);
@@ -201,17 +220,26 @@ impl Functions {
         runs
     }
 
-    /// The functions that gates name, without the small ones. Each gate has to name one.
-    fn behind(&self, gates: &[&str]) -> Result<HashSet<Place>> {
-        let mut behind = HashSet::new();
-        for gate in gates {
-            let before = behind.len();
-            let named =
-                self.names.iter().enumerate().filter(|(_, name)| name.as_ref().is_some_and(|name| is_gate(name, gate)));
-            behind.extend(named.map(|(place, _)| place).filter(|place| !self.small.contains(place)));
-            ensure!(behind.len() > before, "no function is called {gate}: it was renamed, or inlined into its callers");
+    /// The functions that the source names as gates and callers of each module.
+    ///
+    /// # Errors
+    /// A gate without a function, or a caller.
+    fn named(&self, declared: &Gates) -> Result<Vec<Named>> {
+        let mut all: Vec<Named> = declared.modules.iter().map(|_| Named::default()).collect();
+        let mut found = BTreeSet::new();
+        for (place, name) in self.names.iter().enumerate() {
+            let Some(name) = name.as_ref().map(|name| Name::read(name)) else { continue };
+            if let Some(gate) = declared.gate(&name).filter(|_| !self.small.contains(&place)) {
+                all[declared.module(gate)].gates.insert(place);
+                found.insert(gate);
+            }
+            for caller in declared.calls(&name) {
+                all[declared.module(caller)].callers.insert(place);
+                found.insert(caller);
+            }
         }
-        Ok(behind)
+        declared.check_found(&found)?;
+        Ok(all)
     }
 
     /// The functions that some functions call.
@@ -224,15 +252,17 @@ impl Functions {
         by.iter().flat_map(|&place| self.addresses[place].iter().copied()).collect()
     }
 
-    /// The functions of the core, and the parts of modules with these names and callers, given the functions `behind` their gates.
-    fn divided(
-        &self,
-        modules: &[(&'static str, &'static [&'static str])],
-        behind: &[HashSet<Place>],
-    ) -> (HashSet<Place>, Vec<Part>) {
-        let part = |&(name, callers)| Part { name, callers, gates: Vec::new(), first_slot: 0, code: HashSet::new() };
+    /// The functions of the core, and the parts of these modules, given the functions `behind` their gates.
+    fn divided(&self, modules: &[source::Module], behind: &[&HashSet<Place>]) -> (HashSet<Place>, Vec<Part>) {
+        let part = |source::Module { name, is_closed }: &source::Module| Part {
+            name: name.clone(),
+            is_closed: *is_closed,
+            gates: Vec::new(),
+            first_slot: 0,
+            code: HashSet::new(),
+        };
         let mut parts: Vec<Part> = modules.iter().map(part).collect();
-        let all = behind.iter().flatten().copied().collect();
+        let all = behind.iter().copied().flatten().copied().collect();
         let mut roots = self.roots.clone();
         loop {
             let in_core = self.reached(roots.difference(&all).copied().collect(), (&all, &all));
@@ -253,7 +283,7 @@ impl Functions {
     fn fill_parts(
         &self,
         parts: &mut [Part],
-        behind: &[HashSet<Place>],
+        behind: &[&HashSet<Place>],
         (in_core, roots): (&HashSet<Place>, &HashSet<Place>),
     ) {
         loop {
@@ -261,11 +291,11 @@ impl Functions {
             for at in 0..parts.len() {
                 let others: Vec<usize> = (0..parts.len()).filter(|&other| other != at).collect();
                 // Those with which it has no copies: it calls their gates, and they call its.
-                let is_apart = |&&other: &&usize| parts[at].is_closed() || parts[other].is_closed();
+                let is_apart = |&&other: &&usize| parts[at].is_closed || parts[other].is_closed;
                 let apart: Vec<usize> = others.iter().filter(is_apart).copied().collect();
-                let not_its = apart.iter().flat_map(|&other| &behind[other]).chain(in_core).copied().collect();
+                let not_its = apart.iter().flat_map(|&other| behind[other]).chain(in_core).copied().collect();
                 // Through the table a gate is called as such: the place there is the core's.
-                let not_its_table = others.iter().flat_map(|&other| &behind[other]).chain(in_core).copied().collect();
+                let not_its_table = others.iter().flat_map(|&other| behind[other]).chain(in_core).copied().collect();
                 let mut called = &self.called(in_core) | &self.addressed(in_core);
                 called.extend(apart.iter().flat_map(|&other| self.called(&parts[other].code)));
                 called.extend(others.iter().flat_map(|&other| self.addressed(&parts[other].code)));
@@ -281,14 +311,15 @@ impl Functions {
         }
     }
 
-    /// Checks that of some functions only the callers call the gates, if any are named.
-    fn check_callers(&self, code: &HashSet<Place>, gates: &HashSet<Place>, callers: &[&str]) -> Result<()> {
+    /// Checks that of some functions only its callers call the gates of a closed module.
+    fn check_callers(&self, code: &HashSet<Place>, Named { gates, callers }: &Named) -> Result<()> {
         let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
-        for &place in code.iter().filter(|_| !callers.is_empty()) {
-            if let Some(&gate) = self.calls[place].iter().find(|called| gates.contains(called)) {
-                let (caller, gate) = (name(place), name(gate));
-                ensure!(callers.iter().any(|known| is_gate(caller, known)), "{caller} calls the gate {gate}");
-            }
+        for &place in code.difference(callers) {
+            let Some(&gate) = self.calls[place].iter().find(|called| gates.contains(called)) else { continue };
+            // Who calls a closure through the table does not know which one. So it matters who made it.
+            let mut makers = code.iter().filter(|&maker| self.addresses[*maker].contains(&place));
+            let is_made_by_callers = name(place).starts_with(CLOSURE) && makers.all(|maker| callers.contains(maker));
+            ensure!(is_made_by_callers, "{} calls the gate {}", name(place), name(gate));
         }
         Ok(())
     }
@@ -319,12 +350,6 @@ impl Functions {
     }
 }
 
-/// Whether a gate names the function that the compiler calls `name`: a path and a hash.
-fn is_gate(name: &str, gate: &str) -> bool {
-    let path = name.rsplit_once("::h").filter(|(_, hash)| hash.len() == 16).map_or(name, |(path, _)| path);
-    gate.strip_suffix('*').map_or(path == gate, |start| path.starts_with(start))
-}
-
 fn called(module: &Module, id: FunctionId) -> HashSet<FunctionId> {
     #[derive(Default)]
     struct Calls(HashSet<FunctionId>);
@@ -352,58 +377,7 @@ fn exported(module: &Module) -> HashSet<FunctionId> {
     exports.chain(module.start).collect()
 }
 
-/// The functions in the table, by their places there.
-fn in_table(module: &Module) -> Result<BTreeMap<u32, FunctionId>> {
-    let mut all = BTreeMap::new();
-    for elements in module.elements.iter() {
-        let ElementKind::Active { offset: ConstExpr::Value(Value::I32(first)), .. } = elements.kind else {
-            anyhow::bail!("places of the table have no fixed numbers");
-        };
-        let ElementItems::Functions(functions) = &elements.items else {
-            anyhow::bail!("a table is filled with something else than functions");
-        };
-        all.extend((first.cast_unsigned()..).zip(functions.iter().copied()));
-    }
-    Ok(all)
-}
-
-/// Takes all functions out of all tables.
-fn empty_tables(module: &mut Module) {
-    for id in module.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
-        module.elements.delete(id);
-    }
-    module.tables.iter_mut().for_each(|table| table.elem_segments.clear());
-}
-
-/// Fills places of a table, from `slot` on.
-fn fill(module: &mut Module, table: TableId, slot: u32, functions: Vec<FunctionId>) {
-    let kind = ElementKind::Active { table, offset: ConstExpr::Value(Value::I32(slot.cast_signed())) };
-    let elements = module.elements.add(kind, ElementItems::Functions(functions));
-    module.tables.get_mut(table).elem_segments.insert(elements);
-}
-
-/// Makes a gate of a function of the core: it calls what is in a place of the table.
-fn make_gate(core: &mut Module, gate: FunctionId, table: TableId, slot: usize) -> Result<()> {
-    let ty = core.funcs.get(gate).ty();
-    let (parameters, results) = core.types.params_results(ty);
-    let (parameters, results) = (parameters.to_vec(), results.to_vec());
-    let arguments: Vec<_> = parameters.iter().map(|&ty| core.locals.add(ty)).collect();
-    let mut builder = FunctionBuilder::new(&mut core.types, &parameters, &results);
-    let mut body = builder.func_body();
-    for &argument in &arguments {
-        body.local_get(argument);
-    }
-    body.i32_const(i32::try_from(slot)?).call_indirect(ty, table);
-    core.funcs.get_mut(gate).kind = FunctionKind::Local(builder.local_func(arguments));
-    Ok(())
-}
-
 impl Part {
-    /// See [`MODULES`].
-    fn is_closed(&self) -> bool {
-        !self.callers.is_empty()
-    }
-
     /// Its file: its code, its functions in the table, the data that `write_data` adds to its memory, and everything else imported
     /// from the core.
     fn module(
@@ -456,32 +430,55 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use walrus::DataKind;
+    use walrus::ir::Value;
+    use walrus::{ConstExpr, DataKind, FunctionBuilder};
 
-    #[test]
-    fn a_gate_names_a_path_or_all_that_begin_so() {
-        assert!(is_gate("a::b::work::h0123456789abcdef", "a::b::work") && is_gate("a::b::work", "a::b::work"));
-        assert!(!is_gate("a::b::work::{{closure}}::h0123456789abcdef", "a::b::work"));
-        assert!(is_gate("a::b::work::{{closure}}::h0123456789abcdef", "a::b::work*"));
-        assert!(!is_gate("z::a::b::work", "a::b::*"));
+    /// What a source declares that has the modules A, which is closed, and B.
+    fn declared(source: &str) -> Gates {
+        let list = "pub enum Module {\n/// A closed module.\nA,\n/// Open.\nB }";
+        let files = [("modules.rs", list), ("lib.rs", source)];
+        Gates::of(&files.map(|(path, text)| (path.to_owned(), text.to_owned()))).unwrap()
     }
 
     #[test]
     fn a_module_has_what_only_its_gates_reach() {
         // An export 0 calls 1 and the gate 2; the gate calls 3, and 4, which 1 calls too.
         let calls = vec![vec![1, 2], vec![4], vec![3, 4], vec![], vec![]];
-        let names = (0..5).map(|place| Some(format!("f{place}"))).collect();
+        let names = (0..5).map(|place| Some(format!("tabstore::f{place}::h0123456789abcdef"))).collect();
         let (addresses, roots) = (vec![Vec::new(); 5], HashSet::from([0]));
         let (table, small) = (BTreeMap::new(), HashSet::new());
         let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
-        let gates = functions.behind(&["f2"]).unwrap();
-        let core = functions.reached(vec![0], (&gates, &gates));
+        let gate = "/// A gate of [`Module::A`].\nfn f2() {}\n";
+        let named = |more: &str| functions.named(&declared(&format!("{gate}{more}")));
+        let found = named("").unwrap();
+        let gates = &found[0].gates;
+        assert_eq!((gates, &found[1].gates), (&HashSet::from([2]), &HashSet::new()));
+        let core = functions.reached(vec![0], (gates, gates));
         assert_eq!(core, HashSet::from([0, 1, 4]));
         assert_eq!(functions.reached(vec![2], (&core, &core)), HashSet::from([2, 3]));
-        assert!(functions.behind(&["f2", "f9"]).is_err(), "a gate that is nowhere");
-        functions.check_callers(&core, &gates, &[]).unwrap();
-        functions.check_callers(&core, &gates, &["f1", "f0"]).unwrap();
-        assert!(functions.check_callers(&core, &gates, &["f1"]).is_err(), "another caller");
+        for missing in ["gate of [`Module::B`].", "caller of [`Module::A`]."] {
+            let refused = named(&format!("\n/// A {missing}\nfn f9() {{}}")).err().map(|error| error.to_string());
+            assert!(refused.as_ref().is_some_and(|text| text.starts_with("src/lib.rs:4: no function")), "{refused:?}");
+        }
+        functions.check_callers(&core, &named("/// A caller of [`Module::A`].\nfn f0() {}").unwrap()[0]).unwrap();
+        assert!(functions.check_callers(&core, &found[0]).is_err(), "another caller");
+    }
+
+    #[test]
+    fn a_closure_calls_a_closed_module_for_who_made_it() {
+        // The closure 2 calls the gate 3. 0 may call the gate and makes the closure, 1 too in the second case.
+        let calls = vec![vec![], vec![], vec![3], vec![]];
+        let names =
+            ["tabstore::f0", "tabstore::f1", CLOSURE, "tabstore::f3"].map(|name| Some(name.to_owned())).to_vec();
+        let source = "/// A caller of [`Module::A`].\nfn f0() {}\n/// A gate of [`Module::A`].\nfn f3() {}";
+        for (of_1, is_right) in [(vec![], true), (vec![2], false)] {
+            let addresses = vec![vec![2], of_1, vec![], vec![]];
+            let (table, roots, small) = (BTreeMap::new(), HashSet::from([0, 1]), HashSet::new());
+            let (names, calls) = (names.clone(), calls.clone());
+            let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
+            let named = functions.named(&declared(source)).unwrap();
+            assert_eq!(functions.check_callers(&HashSet::from([0, 1, 2]), &named[0]).is_ok(), is_right);
+        }
     }
 
     #[test]
@@ -495,7 +492,8 @@ mod tests {
         let (names, roots, small) = (vec![None; 10], HashSet::from([0, 8]), HashSet::new());
         let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
         let behind = [HashSet::from([1]), HashSet::from([2])];
-        let (core, parts) = functions.divided(&[("a", &[]), ("b", &[])], &behind);
+        let modules = ["a", "b"].map(|name| source::Module { name: name.to_owned(), is_closed: false });
+        let (core, parts) = functions.divided(&modules, &behind.each_ref());
         assert_eq!(core, HashSet::from([0, 3, 5, 8, 9]), "with 5, which both need");
         let found: Vec<_> = parts.iter().map(|part| (&part.gates[..], part.code.clone())).collect();
         assert_eq!(found, [(&[1][..], HashSet::from([1, 4])), (&[2][..], HashSet::from([2, 6, 7]))]);
@@ -547,7 +545,7 @@ mod tests {
                 body.i32_const(1).binop(walrus::ir::BinaryOp::I32Add);
             }
             let id = builder.finish(Vec::new(), &mut module.funcs);
-            module.funcs.get_mut(id).name = Some(format!("f{instructions}"));
+            module.funcs.get_mut(id).name = Some(format!("tabstore::f{instructions}"));
             id
         };
         let (small, large) = (made(1), made(4));
@@ -555,7 +553,8 @@ mod tests {
         fill(&mut module, table, 0, vec![small, large]);
         let segments = Segments::of(&module).unwrap();
         let functions = Functions::of(&module, &segments).unwrap();
-        assert_eq!(functions.behind(&["f*"]).unwrap(), HashSet::from([1]), "the large one");
-        assert!(functions.behind(&["f1"]).is_err());
+        let named = |source| functions.named(&declared(source));
+        assert_eq!(named("//! Gates of [`Module::B`].").unwrap()[1].gates, HashSet::from([1]), "the large one");
+        assert!(named("/// A gate of [`Module::B`].\nfn f1() {}").is_err());
     }
 }

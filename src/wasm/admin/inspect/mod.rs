@@ -1,4 +1,6 @@
 //! A look inside the store: the operations, and their answers.
+//!
+//! All of it is a gate of [`Module::Inspection`](crate::modules::Module::Inspection).
 
 mod keys;
 mod layout;
