@@ -41,22 +41,8 @@ if (!existsSync(at("src/codec/contract.ts"))) {
 }
 
 /** The modules of the engine that are loaded on first use. A build without optimisation has all code in one file. */
-const MODULES = [
-  "compaction",
-  "dense",
-  "rules",
-  "answers",
-  "streams",
-  "azure",
-  "access",
-  "batches",
-  "transactions",
-  "loads",
-  "files",
-  "occasional",
-  "inspection",
-];
-const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
+const MODULES = readdirSync(at("wasm")).flatMap((file) => /^tabstore_(?!bg\.)(\w+)\.wasm$/.exec(file)?.[1] ?? []);
+const isSplit = MODULES.length > 0;
 
 /** The last name under which the core exports its memory. In a build with modules it is another one for each build. */
 const mark = WebAssembly.Module.exports(new WebAssembly.Module(readFileSync(wasm))).findLast(({ kind }) => kind === "memory").name;
@@ -77,7 +63,7 @@ const common = {
 const platform = (name) => ({
   name: "platform",
   setup({ onResolve }) {
-    onResolve({ filter: /\/platform\/browser\.js$/ }, () => ({ path: at(`src/platform/${name}.ts`) }));
+    onResolve({ filter: /\/browser\.js$/ }, () => ({ path: at(`src/platform/${name}.ts`) }));
   },
 });
 
@@ -115,7 +101,7 @@ const virtual = (modules) => ({
 rmSync(at("dist"), { recursive: true, force: true });
 mkdirSync(at("dist"));
 copyFileSync(wasm, at("dist/tabstore_bg.wasm"));
-for (const name of MODULES) if (isSplit) copyFileSync(at(`wasm/tabstore_${name}.wasm`), at(`dist/tabstore_${name}.wasm`));
+for (const name of MODULES) copyFileSync(at(`wasm/tabstore_${name}.wasm`), at(`dist/tabstore_${name}.wasm`));
 
 const entries = {
   ...common,
@@ -161,7 +147,7 @@ await build({
     platform("inline"),
     virtual({
       "virtual:worker": `export default ${JSON.stringify(worker.outputFiles[0].text)};`,
-      "virtual:wasm": `export default "${zipped(wasm)}";\n${MODULES.map((name) => `export const ${name} = "${isSplit ? zipped(at(`wasm/tabstore_${name}.wasm`)) : ""}";\n`).join("")}`,
+      "virtual:wasm": `export default "${zipped(wasm)}";\nexport const modules = ${JSON.stringify(Object.fromEntries(MODULES.map((name) => [name, zipped(at(`wasm/tabstore_${name}.wasm`))])))};`,
     }),
   ],
 });
@@ -175,6 +161,15 @@ await build({
   minify: false,
   plugins: [glue, platform("node")],
 });
+
+// The entries name these files literally, for bundlers.
+const scripts = readdirSync(at("dist")).filter((name) => name.endsWith(".js") && name !== "inline.js");
+for (const of of [["node.js"], scripts.filter((name) => name !== "node.js")]) {
+  const named = of.flatMap((name) => [...readFileSync(at("dist", name), "utf8").matchAll(/tabstore_(?!bg\.)(\w+)\.wasm/g)].map(([, module]) => module));
+  const names = [...new Set(named)].sort();
+  if (isSplit && names.join() !== MODULES.toSorted().join())
+    throw new Error(`dist/${of} names the modules ${names}, and the engine has ${MODULES}: mend src/types/rows.ts and src/platform`);
+}
 
 // What a service worker keeps for the default entry.
 const own = readdirSync(at("dist")).filter((name) => !/^(?:inline|node)\.js$|\.map$/.test(name) && statSync(at(`dist/${name}`)).isFile());

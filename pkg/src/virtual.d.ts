@@ -13,18 +13,6 @@ declare module "virtual:wasm" {
   /** The core of the engine: gzip, then base64. */
   const core: string;
   export default core;
-  /** Its modules, the same way. */
-  export const access: string;
-  export const answers: string;
-  export const streams: string;
-  export const azure: string;
-  export const batches: string;
-  export const compaction: string;
-  export const dense: string;
-  export const files: string;
-  export const loads: string;
-  export const transactions: string;
-  export const occasional: string;
-  export const inspection: string;
-  export const rules: string;
+  /** Its modules, the same way. A build that is not optimised has none. */
+  export const modules: Readonly<Record<keyof import("./types/rows.js").WasmModules, string>>;
 }

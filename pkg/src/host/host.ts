@@ -4,6 +4,7 @@
  */
 
 import type { ErrorRecord } from "../types/errors.js";
+import type { WasmModules } from "../types/rows.js";
 
 /** Where the data of an instance is. */
 export type StorageKind = "indexeddb" | "files" | "memory";
@@ -45,21 +46,8 @@ export const isShared = ({ storage, path }: Pick<EngineOptions, "storage" | "pat
 /** Takes a response frame: `bytes` from `start` to `end`, or all of them. They do not change any more. */
 export type OnResponses = (bytes: Uint8Array, start?: number, end?: number) => void;
 
-/** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
-export type ModuleName =
-  | "compaction"
-  | "dense"
-  | "rules"
-  | "answers"
-  | "streams"
-  | "azure"
-  | "access"
-  | "batches"
-  | "transactions"
-  | "loads"
-  | "files"
-  | "occasional"
-  | "inspection";
+/** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`, and the build compares. */
+export type ModuleName = keyof WasmModules;
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;

@@ -1,7 +1,7 @@
 /** The entry `tabstore/inline`: one file contains the worker and the WebAssembly module. */
 
 import workerSource from "virtual:worker";
-import wasm, { access, answers, azure, batches, compaction, dense, files, inspection, loads, occasional, rules, streams, transactions } from "virtual:wasm";
+import wasm, { modules } from "virtual:wasm";
 import * as thread from "../host/thread.js";
 import type { DefaultSource } from "./loader.js";
 import type { Platform } from "./platform.js";
@@ -47,19 +47,19 @@ function startWorker(): Worker {
 export const platform: Platform = {
   wasm: embedded(wasm),
   modules: {
-    compaction: embedded(compaction),
-    dense: embedded(dense),
-    rules: embedded(rules),
-    answers: embedded(answers),
-    streams: embedded(streams),
-    azure: embedded(azure),
-    access: embedded(access),
-    batches: embedded(batches),
-    transactions: embedded(transactions),
-    loads: embedded(loads),
-    files: embedded(files),
-    occasional: embedded(occasional),
-    inspection: embedded(inspection),
+    compaction: embedded(modules.compaction),
+    dense: embedded(modules.dense),
+    rules: embedded(modules.rules),
+    answers: embedded(modules.answers),
+    streams: embedded(modules.streams),
+    azure: embedded(modules.azure),
+    access: embedded(modules.access),
+    batches: embedded(modules.batches),
+    transactions: embedded(modules.transactions),
+    loads: embedded(modules.loads),
+    files: embedded(modules.files),
+    occasional: embedded(modules.occasional),
+    inspection: embedded(modules.inspection),
   },
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;

@@ -8,6 +8,7 @@ import { LOAD_HELP, OFFLINE_HELP } from "../client/code.js";
 import { checkArguments } from "../codec/check.js";
 import { invalid, local, TabStoreError } from "../types/errors.js";
 import type { ModuleName, ModuleSource } from "../host/host.js";
+import { platform } from "./browser.js";
 import type { WasmModules, WasmSource } from "../types/rows.js";
 
 /**
@@ -17,21 +18,8 @@ import type { WasmModules, WasmSource } from "../types/rows.js";
  */
 export type DefaultSource = () => WasmSource | Promise<WasmSource>;
 
-const MODULES = new Set<ModuleName>([
-  "compaction",
-  "dense",
-  "rules",
-  "answers",
-  "streams",
-  "azure",
-  "access",
-  "batches",
-  "transactions",
-  "loads",
-  "files",
-  "occasional",
-  "inspection",
-]);
+/** The names of the modules. */
+const MODULES: ReadonlySet<string> = new Set(Object.keys(platform.modules));
 
 let given: WasmSource | Promise<WasmSource> | undefined;
 let givenModules: WasmModules = {};
