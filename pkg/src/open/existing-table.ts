@@ -31,7 +31,9 @@ function difference(wanted: CreateTableRequest, there: TableDescription): string
   return (
     given(wanted, there, OPTIONS) ??
     // A table whose keys the store assigns allows none, whatever was asked for.
-    (wanted.primaryKey.some(({ autoIncrement }) => autoIncrement) ? undefined : given(wanted, there, ["enableLocalTransaction"])) ?? (units && given(units, there.reservedThroughput, ["read", "write"])) ?? (stream && differentStream(stream, there.stream))
+    (wanted.primaryKey.some(({ autoIncrement }) => autoIncrement) ? undefined : given(wanted, there, ["enableLocalTransaction"])) ??
+    (units && given(units, there.reservedThroughput, ["read", "write"])) ??
+    (stream && differentStream(stream, there.stream))
   );
 }
 
