@@ -3,8 +3,7 @@
 import workerSource from "virtual:worker";
 import wasm, { modules } from "virtual:wasm";
 import * as thread from "../host/thread.js";
-import type { DefaultSource } from "./loader.js";
-import type { Platform } from "./platform.js";
+import type { DefaultSource, Platform } from "./platform.js";
 
 /** An embedded module. It is compressed: base64 of the plain bytes would make every download a third larger. */
 function embedded(base64: string): DefaultSource {

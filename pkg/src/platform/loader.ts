@@ -9,14 +9,8 @@ import { checkArguments } from "../codec/check.js";
 import { invalid, local, TabStoreError } from "../types/errors.js";
 import type { ModuleName, ModuleSource } from "../host/host.js";
 import { platform } from "./browser.js";
+import type { DefaultSource } from "./platform.js";
 import type { WasmModules, WasmSource } from "../types/rows.js";
-
-/**
- * The module of an entry of the package.
- *
- * @internal
- */
-export type DefaultSource = () => WasmSource | Promise<WasmSource>;
 
 /** The names of the modules. */
 const MODULES: ReadonlySet<string> = new Set(Object.keys(platform.modules));

@@ -4,7 +4,14 @@ import type { HostFolders } from "../host/folder.js";
 import type { ModuleName } from "../host/host.js";
 import type { WorkerLike } from "../host/port.js";
 import type { PortLike } from "../host/session.js";
-import type { DefaultSource } from "./loader.js";
+import type { WasmSource } from "../types/rows.js";
+
+/**
+ * The module of an entry of the package.
+ *
+ * @internal
+ */
+export type DefaultSource = () => WasmSource | Promise<WasmSource>;
 
 /** The environment of an entry. */
 export interface Platform {
