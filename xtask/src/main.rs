@@ -16,6 +16,7 @@ mod serve;
 mod short_names;
 mod site;
 mod size;
+mod structure;
 mod suites;
 mod tools;
 mod wasm;
@@ -35,6 +36,8 @@ cargo xtask COMMAND
   pack             make the npm tarball (target/pack)
   site             build the documentation (target/site), for the folder of a server that SITE_BASE names, as /docs/
   conformance      write docs/CONFORMANCE.md, docs/LIMITS.md and target/conformance.md
+  structure        print circles of files and the largest types, functions and files; fails over xtask/structure.txt;
+                   --circles names them, --lower lowers the ceilings
   size             print the size of the package, gzip and brotli; fails over its budget
   size --modules   print how many bytes of the wasm file's code each module has
   bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --kinds, ...); bench --help
@@ -50,7 +53,7 @@ cargo xtask COMMAND
 ";
 
 /// Commands that take arguments of their own.
-const MEASUREMENTS: [&str; 5] = ["bench", "soak", "native", "growth", "mutants"];
+const MEASUREMENTS: [&str; 6] = ["bench", "soak", "native", "growth", "mutants", "structure"];
 
 /// The parsed command line.
 struct Request {
@@ -123,6 +126,7 @@ fn execute(request: Request) -> Result<(), Failure> {
         }
         "site" => site::build(),
         "conformance" => conformance::write(),
+        "structure" => structure::check(&request.rest),
         "bench" => build::bench(&request.rest),
         "soak" => build::bench(&[&["--soak".to_owned()], &request.rest[..]].concat()),
         "native" => native::bench(&request.rest),

@@ -8,6 +8,7 @@ use crate::report::{self, Event, Outcome, Test};
 use crate::run::{Failure, command, command_in, output, root, say, target, watched};
 use crate::site;
 use crate::size;
+use crate::structure;
 use crate::tools;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -231,7 +232,7 @@ fn cargo_tests(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> 
     Ok(outcome)
 }
 
-/// Format, lints, documentation and the table of statements. Each counts as one test.
+/// Format, lints, documentation, the structure of the code and the table of statements. Each counts as one test.
 fn checks(tier: Tier) -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
@@ -260,6 +261,8 @@ fn checks(tier: Tier) -> Result<Outcome, Failure> {
     let biome = root().join("pkg/node_modules/.bin/biome");
     let lint = command_in(&root(), &biome.to_string_lossy(), &["ci", "--error-on-warnings"]);
     outcome += Outcome::of(what, watched(lint, |_| true)?);
+    say("Checking the structure of the code");
+    outcome += check("the structure of the code", structure::check(&[]));
     if tier == Tier::Full {
         say("Linting the native benchmarks");
         outcome += Outcome::of("lints of the native benchmarks", watched(native::lint(), |_| true)?);
@@ -282,11 +285,9 @@ fn native(tier: Tier) -> Result<Outcome, Failure> {
     };
     let mut outcome = cargo_tests("native", &targets, lives)?;
     if tier != Tier::Fast {
-        outcome += cargo_tests(
-            "native-split",
-            &["--package", "xtask-wasm", "--bin", "tabstore-split", "--profile", "tools"],
-            &[],
-        )?;
+        let tools = ["--package", "xtask-wasm", "--package", "xtask-structure"];
+        let programs = ["--bin", "tabstore-split", "--bin", "xtask-structure", "--profile", "tools"];
+        outcome += cargo_tests("native-tools", &[tools.as_slice(), &programs].concat(), &[])?;
     }
     Ok(outcome)
 }
