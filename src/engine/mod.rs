@@ -9,7 +9,8 @@
 //!
 //! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
 //! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room
-//! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
+//! for deletions. Owners do not know the engine, which wires them. Other files still use each other in circles, and so do the
+//! methods of [`Engine`]: `cargo xtask structure --circles` names them.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
