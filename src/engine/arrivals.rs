@@ -1,7 +1,7 @@
 //! Readers that wait for new rows of a tree.
 
 use super::Engine;
-use super::latch::Latch;
+use super::base::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
 use std::cell::RefCell;

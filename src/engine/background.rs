@@ -1,9 +1,9 @@
 //! Flush and compaction, in the background: one of each at a time.
 
 use super::backlog::MAX_FROZEN;
+use super::base::latch::Latch;
 use super::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
-use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::Input;
 use super::row::Keep;

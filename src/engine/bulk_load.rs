@@ -1,8 +1,8 @@
 //! The state of a load: the range of its rows, and its segments.
 
+use super::base::latch::Latch;
 use super::cache::BlockCache;
 use super::keys::{KeyRange, within};
-use super::latch::Latch;
 use super::segment_writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
 use crate::model::{RowChange, TreeId};

@@ -1,6 +1,6 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
-use super::latch::Latch;
+use super::base::latch::Latch;
 use super::rebuild::Rebuild;
 use crate::collections::small_map::SmallMap;
 use crate::env::Env;

@@ -6,9 +6,9 @@
 //! later one.
 
 use super::Engine;
+use super::base::latch::Latch;
 use super::contents::RawRecord;
 use super::keys::full_key;
-use super::latch::Latch;
 use super::manifest::Manifests;
 use super::memtable::Record;
 use super::part::Segment;

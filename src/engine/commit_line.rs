@@ -1,6 +1,6 @@
 //! The queue of writes and version changes that wait for a commit, and whether the stored state is known.
 
-use super::latch::Latch;
+use super::base::latch::Latch;
 use super::pending::Pending;
 use crate::error::{Error, Result};
 use crate::storage::LogNumber;

@@ -1,8 +1,8 @@
 //! The contents of a storage when a store is opened: the manifests and, behind them, the log.
 
+use super::base::missing::Missing;
+use super::base::options::Options;
 use super::manifest::{self, Segments, StoredVersion};
-use super::missing::Missing;
-use super::options::Options;
 use super::version::Version;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind, LogRecord};

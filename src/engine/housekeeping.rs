@@ -1,7 +1,7 @@
 //! The state of background work: flushes and compactions.
 
+use super::base::latch::Latch;
 use super::compaction::Quarantine;
-use super::latch::Latch;
 use super::partition::PartitionId;
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::Turns;

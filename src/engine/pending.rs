@@ -3,8 +3,8 @@
 //! Writes that arrive during a commit share the next one. Later conditions and increments see them on top of the store.
 //! Ordinary reads wait until earlier writes are stored, and then see those.
 
+use super::base::latch::Latch;
 use super::keys::TREE_BYTES;
-use super::latch::Latch;
 use super::row::DatedFragment;
 use super::version::Edit;
 use crate::collections::small_map::SmallMap;

@@ -14,7 +14,7 @@
 //! these segments take them for orphans and delete them.
 
 use super::Engine;
-use super::pauses::Pauses;
+use super::base::pauses::Pauses;
 use super::pending::Group;
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
 use crate::error::{Code, Error, Result};

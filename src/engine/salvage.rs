@@ -4,10 +4,10 @@
 //! row depends on them. Only writes of a damaged log record are in no known range. All of it is listed.
 
 use super::Engine;
+use super::base::missing::{Missing, read_only};
 use super::cache::{Pins, RecordId, Usage};
 use super::keys::{TREE_BYTES, before, tree_of};
 use super::memtable;
-use super::missing::{Missing, read_only};
 use super::part::{Level, Part, Segment, TreeLevels};
 use super::partition::{Partition, Partitions};
 use crate::error::{Code, Error, Result};

@@ -5,8 +5,8 @@
 //! (after a hand-over, say) gets the answer that anything may have changed.
 
 use super::Engine;
+use super::base::latch::Latch;
 use super::keys::{KeyRange, TREE_BYTES, tree_range};
-use super::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
 use bytes::Bytes;

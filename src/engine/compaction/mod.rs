@@ -5,7 +5,7 @@ mod pieces;
 mod quarantine;
 
 use super::Engine;
-use super::options::Shape;
+use super::base::options::Shape;
 use super::part::Part;
 use super::partition::Partition;
 use super::partition::PartitionId;

@@ -7,8 +7,8 @@
 //! read meets few runs. A bottom too large to rewrite at once takes the parts of the level above one by one. A tiny partition
 //! becomes one run with every second flush.
 
+use crate::engine::base::options::Shape;
 use crate::engine::keys::partition_of;
-use crate::engine::options::Shape;
 use crate::engine::part::{Level, Part, TreeLevels};
 use crate::engine::work::CompactionReason;
 use crate::storage::SegmentId;

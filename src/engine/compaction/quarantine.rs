@@ -6,8 +6,8 @@
 //! A partition whose merge finds no room waits while the others are compacted, which may free some.
 
 use crate::collections::small_map::SmallMap;
+use crate::engine::base::pauses::Pauses;
 use crate::engine::partition::PartitionId;
-use crate::engine::pauses::Pauses;
 use std::cell::{Cell, RefCell};
 
 /// So long after a merge found no room no partitions are merged into one: its merge would need more, ms.

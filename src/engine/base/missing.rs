@@ -34,7 +34,7 @@ pub(crate) fn or_salvage(error: Error) -> Error {
 }
 
 /// The error that refuses a write.
-pub(super) fn read_only() -> Error {
+pub(crate) fn read_only() -> Error {
     let error = Error::new(Code::ReadOnly, "The database was opened with 'salvage' and is read-only.");
     error.with_hint("Copy its rows to another instance.")
 }

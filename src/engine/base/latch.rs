@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 
 /// Set once, read by all who wait.
 #[derive(Debug)]
-pub(super) struct Latch<T> {
+pub(crate) struct Latch<T> {
     state: RefCell<LatchState<T>>,
 }
 
@@ -26,7 +26,7 @@ impl<T> Default for Latch<T> {
 
 impl<T: Clone> Latch<T> {
     /// Sets the value, once, and wakes all waiting tasks in the order in which they came.
-    pub(super) fn set(&self, value: T) {
+    pub(crate) fn set(&self, value: T) {
         let waiting = {
             let mut state = self.state.borrow_mut();
             if state.value.is_none() {
@@ -40,7 +40,7 @@ impl<T: Clone> Latch<T> {
     }
 
     /// Waits for the value, but not longer than for `end`.
-    pub(super) async fn wait_or(&self, mut end: LocalFuture<()>) -> Option<T> {
+    pub(crate) async fn wait_or(&self, mut end: LocalFuture<()>) -> Option<T> {
         let mut value = pin!(self.wait());
         poll_fn(|context| match value.as_mut().poll(context) {
             Poll::Ready(value) => Poll::Ready(Some(value)),
@@ -50,7 +50,7 @@ impl<T: Clone> Latch<T> {
     }
 
     /// Waits for the value.
-    pub(super) async fn wait(&self) -> T {
+    pub(crate) async fn wait(&self) -> T {
         poll_fn(|context| {
             let mut state = self.state.borrow_mut();
             match &state.value {

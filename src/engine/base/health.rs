@@ -12,27 +12,27 @@ type Listener = Rc<dyn Fn(Option<TreeId>, Option<&Error>)>;
 
 /// Problems, and their listener.
 #[derive(Default)]
-pub(super) struct Health {
+pub(crate) struct Health {
     listener: RefCell<Option<Listener>>,
     waiting: RefCell<Vec<(Option<TreeId>, Option<Error>)>>,
 }
 
 impl Health {
     /// Reports a problem of one tree, or of all.
-    pub(super) fn tell(&self, tree: Option<TreeId>, trouble: Error) {
+    pub(crate) fn tell(&self, tree: Option<TreeId>, trouble: Error) {
         log::warn!("{trouble}");
         self.say(tree, Some(trouble));
     }
 
     /// Sets the listener for all problems from now on. It hears at once of problems that were not reported yet.
-    pub(super) fn listen(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
+    pub(crate) fn listen(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         let waiting = self.waiting.take();
         waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));
         self.listener.replace(Some(Rc::new(listener)));
     }
 
     /// Reports that failed work on a tree goes on.
-    pub(super) fn tell_mended(&self, tree: TreeId) {
+    pub(crate) fn tell_mended(&self, tree: TreeId) {
         self.say(Some(tree), None);
     }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 const SLICE_US: u64 = 4_000;
 
 /// The measured times of slices.
-pub(super) struct Slices {
+pub(crate) struct Slices {
     env: Rc<dyn Env>,
     /// The start of the last slice.
     started: Cell<u64>,
@@ -22,21 +22,21 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    pub(super) fn new(env: Rc<dyn Env>) -> Self {
+    pub(crate) fn new(env: Rc<dyn Env>) -> Self {
         Self { env, started: Cell::new(0), longest: Cell::new(0) }
     }
 
-    pub(super) fn longest_us(&self) -> u64 {
+    pub(crate) fn longest_us(&self) -> u64 {
         self.longest.get()
     }
 
     /// Whether the running background work should yield.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.env.ticks_us().saturating_sub(self.started.get()) >= SLICE_US
     }
 
     /// Measures the slices of `work`.
-    pub(super) fn measured<T>(self: Rc<Self>, mut work: Pin<Box<dyn Future<Output = T>>>) -> impl Future<Output = T> {
+    pub(crate) fn measured<T>(self: Rc<Self>, mut work: Pin<Box<dyn Future<Output = T>>>) -> impl Future<Output = T> {
         poll_fn(move |context| {
             let started = self.env.ticks_us();
             self.started.set(started);

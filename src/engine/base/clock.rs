@@ -19,7 +19,7 @@ const HOUR_MS: i64 = 3_600_000;
 const JUMP_MS: i64 = 24 * HOUR_MS;
 
 /// The engine's clocks, and the observed state of the device's.
-pub(super) struct Clock {
+pub(crate) struct Clock {
     env: Rc<dyn Env>,
     mode: ClockMode,
     /// The device's clock at the last write before this opening, ms.
@@ -44,20 +44,20 @@ fn told(by: i64, since: &str) -> Error {
 
 impl Clock {
     /// `stored` is the clock that the store recorded last.
-    pub(super) fn new(env: Rc<dyn Env>, mode: ClockMode, stored: i64) -> Self {
+    pub(crate) fn new(env: Rc<dyn Env>, mode: ClockMode, stored: i64) -> Self {
         let clock = Self { env, mode, stored, ahead: Cell::new(0), distrusted_until: Cell::new(i64::MIN) };
         clock.ahead.set(clock.now_ms().saturating_sub(clock.steady_ms()));
         clock
     }
 
     /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
-    pub(super) fn now_ms(&self) -> i64 {
+    pub(crate) fn now_ms(&self) -> i64 {
         self.env.now_ms()
     }
 
     /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
     /// both (V10).
-    pub(super) fn steady_ms(&self) -> i64 {
+    pub(crate) fn steady_ms(&self) -> i64 {
         match self.mode {
             ClockMode::Device => i64::try_from(self.env.ticks_us() / 1000).unwrap_or(i64::MAX),
             ClockMode::Injected => self.env.now_ms(),
@@ -65,7 +65,7 @@ impl Clock {
     }
 
     /// Reports a clock that is behind the store's last write.
-    pub(super) fn compare_with_stored(&self, health: &Health) {
+    pub(crate) fn compare_with_stored(&self, health: &Health) {
         let by = self.now_ms().saturating_sub(self.stored);
         // A clock ahead is normal: the store may have been closed for any time.
         if self.mode == ClockMode::Device && by < 0 && is_jump(by) {
@@ -85,7 +85,7 @@ impl Clock {
     }
 
     /// Checks the device's clock for a jump.
-    pub(super) fn watch(&self, health: &Health) {
+    pub(crate) fn watch(&self, health: &Health) {
         if self.mode == ClockMode::Device
             && let Some(by) = self.jump()
         {
@@ -94,13 +94,13 @@ impl Clock {
     }
 
     /// The instant for expiry in background compaction. Soon after a jump forward nothing is expired.
-    pub(super) fn expiry_ms(&self, health: &Health) -> i64 {
+    pub(crate) fn expiry_ms(&self, health: &Health) -> i64 {
         self.watch(health);
         if self.steady_ms() < self.distrusted_until.get() { i64::MIN } else { self.now_ms() }
     }
 
     /// The clock to record in the store. A lesson with an injected clock leaves no trace there.
-    pub(super) fn to_store(&self) -> i64 {
+    pub(crate) fn to_store(&self) -> i64 {
         match self.mode {
             ClockMode::Device => self.now_ms(),
             ClockMode::Injected => self.stored,

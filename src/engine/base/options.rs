@@ -27,12 +27,12 @@ pub struct Options {
     pub durability: Durability,
     /// The clock.
     pub clock: ClockMode,
-    /// Whether compaction runs in the background. Without it only [`Engine::compact`](super::Engine::compact) applies
+    /// Whether compaction runs in the background. Without it only [`Engine::compact`](crate::engine::Engine::compact) applies
     /// retention.
     pub auto_compact: bool,
     /// Whether background work may be paused: only where nobody's data depends on it, as in a sandbox in memory.
     pub pausable: bool,
-    /// Opens the readable part of a damaged store, read-only. [`Engine::missing`](super::Engine::missing) lists the rest.
+    /// Opens the readable part of a damaged store, read-only. [`Engine::missing`](crate::engine::Engine::missing) lists the rest.
     pub salvage: bool,
     /// Refuses an empty storage: the store has been opened before, so its data is lost.
     pub expects_data: bool,
