@@ -6,7 +6,7 @@ use super::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
 use super::merge::Sources;
 use super::rewrite::Input;
-use super::row::Keep;
+use super::rows::row::Keep;
 use super::version::Edit;
 use super::work::{DoneWork, WorkLine};
 use super::{Engine, pending};

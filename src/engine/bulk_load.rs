@@ -2,7 +2,7 @@
 
 use super::base::latch::Latch;
 use super::cache::BlockCache;
-use super::keys::{KeyRange, within};
+use super::rows::keys::{KeyRange, within};
 use super::segment_writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
 use crate::model::{RowChange, TreeId};

@@ -16,7 +16,7 @@
 
 use super::Engine;
 use super::bulk_load::{BulkLoad, LoadEnd, LoadListener, LoadSegments, RowsBehind};
-use super::keys::{KeyRange, TREE_BYTES, within};
+use super::rows::keys::{KeyRange, TREE_BYTES, within};
 use super::segment_writer::{SegmentWriter, Staging};
 use super::version::Edit;
 use crate::collections::turns::Turn;

@@ -8,11 +8,11 @@
 use super::Engine;
 use super::base::latch::Latch;
 use super::contents::RawRecord;
-use super::keys::full_key;
 use super::manifest::Manifests;
 use super::memtable::Record;
 use super::part::Segment;
 use super::pending::{self, Group, PendingEdit};
+use super::rows::keys::full_key;
 use super::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;

@@ -8,13 +8,13 @@
 use super::Engine;
 use super::cache::{Pins, RecordId, Usage};
 use super::change_records::{record_cell, record_key};
-use super::holds::Holds;
 use super::images::Images;
-use super::keys::full_key;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::{Depth, Look, ascending};
-use super::row::{self, DatedFragment, RowView};
+use super::rows::holds::Holds;
+use super::rows::keys::full_key;
+use super::rows::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;

@@ -8,7 +8,7 @@
 //! it may have left out. It is in no log and in no segment.
 
 use super::memtable::PRIVATE;
-use super::row::{DatedFragment, RowView};
+use super::rows::row::{DatedFragment, RowView};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::format::wire::Decoded;

@@ -6,7 +6,7 @@
 
 use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::part::Part;
-use super::row::{Course, Keep, Word, merge_words, retain_cells};
+use super::rows::row::{Course, Keep, Word, merge_words, retain_cells};
 use super::segment_writer::SegmentWriter;
 use super::work::WorkObserver;
 use crate::error::{Error, Result};

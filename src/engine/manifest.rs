@@ -4,9 +4,9 @@
 //! is stored. A whole one is stored when the edits since the last outweigh it, which keeps opening fast and the storage
 //! small. Applying an edit gives the same version at any time.
 
-use super::keys::before;
 use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share};
+use super::rows::keys::before;
 use super::version::{Edit, PartRemoval, Split, Version};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;

@@ -1,9 +1,9 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
 use super::change_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
-use super::holds::Holds;
-use super::keys::{TREE_BYTES, full_key, tree_of};
-use super::row::DatedFragment;
+use super::rows::holds::Holds;
+use super::rows::keys::{TREE_BYTES, full_key, tree_of};
+use super::rows::row::DatedFragment;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;

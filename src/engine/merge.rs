@@ -5,12 +5,12 @@
 //! the last visited one. So no cursor and no borrow outlives an await. Reads, flush and compaction share this code.
 
 use super::cache::{BlockCache, Pins, RecordId, damaged};
-use super::keys::{Bounds, Direction, KeyRange, within};
 use super::large_row::LargeRow;
 use super::memtable::{Memtable, Rows, Slots};
 use super::part::Part;
 use super::passing::{BlockFilter, Passing};
-use super::row::DatedFragment;
+use super::rows::keys::{Bounds, Direction, KeyRange, within};
+use super::rows::row::DatedFragment;
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
 use crate::collections::order::compare;
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@
 //! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
 //! [`overlay`]), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`]. [`background`] and
 //! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
-//! it again through [`merge`] and [`row`], and through [`images`] if it has many pieces. [`version`] has the current
+//! it again through [`merge`] and [`row`](rows::row), and through [`images`] if it has many pieces. [`version`] has the current
 //! parts, [`manifest`] stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
@@ -29,11 +29,9 @@ mod contents;
 mod decide;
 mod dropped_trees;
 mod garbage;
-mod holds;
 mod housekeeping;
 mod images;
 mod inspect;
-mod keys;
 mod large_row;
 mod leadership;
 mod manifest;
@@ -55,7 +53,7 @@ mod reserve;
 mod retentions;
 mod rewrite;
 mod room;
-mod row;
+mod rows;
 mod run_cursor;
 mod salvage;
 mod sampler;
@@ -87,15 +85,15 @@ pub use inspect::{
     RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
     WorkEvents, WorkPart,
 };
-pub(crate) use keys::boundary_behind;
-pub use keys::{Direction, KeyRange};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::{PartitionId, ShapeSeen};
 pub use passing::{BlockFilter, BlockRows};
 pub use profile::Mass;
 pub use read::{Depth, Needs, ScanOptions};
-pub use row::RowView;
+pub(crate) use rows::keys::boundary_behind;
+pub use rows::keys::{Direction, KeyRange};
+pub use rows::row::RowView;
 pub use watches::{ChangePlace, ChangedKeys};
 pub use work::{CompactionReason, SplitReason};
 
@@ -111,11 +109,11 @@ use base::slices::Slices;
 use bulk_load::BulkLoads;
 use cache::BlockCache;
 use commit_line::CommitLine;
-use holds::Holds;
 use housekeeping::Housekeeping;
 use images::Images;
 use leadership::Leadership;
 use reserve::Reserve;
+use rows::holds::Holds;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;

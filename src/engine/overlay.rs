@@ -3,10 +3,10 @@
 //! An overlay is a memtable above everything else that a read looks at. Its fragments have private seqnos and are visible
 //! at every instant. It is in no log: dropping it undoes its writes.
 
-use super::holds::Holds;
 use super::images::Images;
-use super::keys::TREE_BYTES;
 use super::memtable::{Memtable, PRIVATE};
+use super::rows::holds::Holds;
+use super::rows::keys::TREE_BYTES;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::model::CellChange;

@@ -1,6 +1,6 @@
 //! Segments, the parts of them that partitions read, and the levels of these parts.
 
-use super::keys::{KeyRange, within};
+use super::rows::keys::{KeyRange, within};
 use crate::collections::sort::sort_by;
 use crate::storage::{BlockId, SegmentId};
 use std::cell::Cell;

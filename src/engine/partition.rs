@@ -7,8 +7,8 @@
 //! A cut part ends with the greatest key that can be stored before the boundary; the other part begins with the boundary.
 //! So the keys show whether two parts of a segment meet.
 
-use super::keys::{KeyRange, before};
 use super::part::{Level, Part, TreeLevels, add_older};
+use super::rows::keys::{KeyRange, before};
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::SegmentId;

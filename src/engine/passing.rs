@@ -5,7 +5,7 @@
 //! of a block costs about as much as visiting a fortieth of its rows.
 
 use super::cache::BlockCache;
-use super::keys::{Bounds, Direction};
+use super::rows::keys::{Bounds, Direction};
 use super::run_cursor::RunCursor;
 use crate::collections::order::compare;
 use crate::format::block::Block;

@@ -4,8 +4,8 @@
 //! Ordinary reads wait until earlier writes are stored, and then see those.
 
 use super::base::latch::Latch;
-use super::keys::TREE_BYTES;
-use super::row::DatedFragment;
+use super::rows::keys::TREE_BYTES;
+use super::rows::row::DatedFragment;
 use super::version::Edit;
 use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};

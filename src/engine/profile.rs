@@ -10,10 +10,10 @@
 
 use super::Engine;
 use super::cache::{DecodedRecord, Pins, Usage};
-use super::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use super::merge::{Merge, MergeStep, Sources};
 use super::part::Part;
-use super::row;
+use super::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
+use super::rows::row;
 use super::sampler::{Sampler, weigh};
 use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};

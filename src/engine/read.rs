@@ -5,15 +5,15 @@
 
 use super::Engine;
 use super::cache::{Pins, RecordId, Usage, damaged};
-use super::holds::Hold;
 use super::images::{Image, Images};
-use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
 use super::memtable::{PRIVATE, Rows};
 use super::merge::{Merge, MergeStep};
 use super::overlay::Overlay;
 use super::part::Part;
 use super::passing::BlockFilter;
-use super::row::{self, DatedFragment, RowView};
+use super::rows::holds::Hold;
+use super::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
+use super::rows::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;

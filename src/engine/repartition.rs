@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::compaction::{Work, work_of_compaction};
-use super::keys::{TREE_BYTES, full_key};
 use super::partition::{Partition, PartitionId, ShapeSeen};
+use super::rows::keys::{TREE_BYTES, full_key};
 use super::split::Change;
 use crate::error::Result;
 use crate::model::TreeId;

@@ -2,12 +2,12 @@
 
 use super::Engine;
 use super::cache::{BLOCK_BYTES, Pins, Usage};
-use super::holds::Holds;
-use super::keys::{Direction, KeyRange};
 use super::large_row::{EntryMerge, LargeRow, Layer};
 use super::merge::{Merge, MergeStep, Sources};
 use super::part::Part;
-use super::row::{self, Course, DatedFragment, Keep, MergedRow};
+use super::rows::holds::Holds;
+use super::rows::keys::{Direction, KeyRange};
+use super::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
 use super::segment_writer::{FinishedSegment, SegmentWriter, Staging};
 use super::version::Edit;
 use super::work::WorkLine;

@@ -2,10 +2,10 @@
 //! that it needs to move.
 
 use super::cache::{BlockCache, DecodedRecord, Pins, RecordId};
-use super::keys::{Bounds, Direction, within};
 use super::large_row::Layer;
 use super::part::Part;
-use super::row::DatedFragment;
+use super::rows::keys::{Bounds, Direction, within};
+use super::rows::row::DatedFragment;
 use crate::collections::order::compare;
 use crate::error::Result;
 use crate::format::block::Block;

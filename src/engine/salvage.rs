@@ -6,10 +6,10 @@
 use super::Engine;
 use super::base::missing::{Missing, read_only};
 use super::cache::{Pins, RecordId, Usage};
-use super::keys::{TREE_BYTES, before, tree_of};
 use super::memtable;
 use super::part::{Level, Part, Segment, TreeLevels};
 use super::partition::{Partition, Partitions};
+use super::rows::keys::{TREE_BYTES, before, tree_of};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;

@@ -1,6 +1,6 @@
 //! Weighs rows while a segment is written, by key range.
 
-use super::keys::{TREE_BYTES, partition_of};
+use super::rows::keys::{TREE_BYTES, partition_of};
 use crate::format::fragment::FragmentHead;
 use crate::format::segment::SampleWeight;
 use crate::model::capacity::column_bytes;

@@ -1,9 +1,9 @@
 //! Writes a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, DecodedRecord};
-use super::keys::{before, tree_of};
 use super::part::{Part, Segment};
-use super::row::MergedRow;
+use super::rows::keys::{before, tree_of};
+use super::rows::row::MergedRow;
 use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};

@@ -1,9 +1,9 @@
 //! The data that one read sees.
 
-use super::keys::KeyRange;
 use super::memtable::Memtable;
 use super::merge::Sources;
 use super::partition::Partitions;
+use super::rows::keys::KeyRange;
 use std::rc::Rc;
 
 /// The data that a read sees. It stays the same while the store changes.

@@ -5,9 +5,9 @@
 //! estimate, and the hot path pays one subtraction. Sampling is pseudo-random, so a regular order of keys makes no
 //! difference.
 
-use super::keys::partition_of;
-use super::keys::{TREE_BYTES, tree_of};
 use super::partition::{PartitionId, Partitions};
+use super::rows::keys::partition_of;
+use super::rows::keys::{TREE_BYTES, tree_of};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::base::latch::Latch;
-use super::keys::{KeyRange, TREE_BYTES, tree_range};
+use super::rows::keys::{KeyRange, TREE_BYTES, tree_range};
 use crate::error::Result;
 use crate::model::TreeId;
 use bytes::Bytes;

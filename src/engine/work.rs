@@ -8,7 +8,7 @@ use super::inspect::WorkEvents;
 use super::memtable::Memtable;
 use super::part::Part;
 use super::partition::PartitionId;
-use super::row::{DatedFragment, Keep};
+use super::rows::row::{DatedFragment, Keep};
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::rc::Rc;

@@ -10,7 +10,7 @@ use super::part::Part;
 use super::partition::Partition;
 use super::partition::PartitionId;
 use super::rewrite::Input;
-use super::row::Keep;
+use super::rows::row::Keep;
 use super::split::Change;
 use super::version::Edit;
 use super::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};

@@ -3,11 +3,11 @@
 use super::layout::own;
 use crate::engine::Engine;
 use crate::engine::backlog::LONG_NS;
-use crate::engine::holds::Holds;
 use crate::engine::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::PartitionId;
-use crate::engine::row::{self, DatedFragment, Keep};
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::row::{self, DatedFragment, Keep};
 use crate::engine::work::{CompactionReason, DoneWork, MergedParts, NewPart, SplitReason, WorkLine, WorkObserver};
 use crate::error::Result;
 use crate::format::wire::Decoded;

@@ -2,10 +2,10 @@
 //! each tree reads.
 
 use crate::engine::Engine;
-use crate::engine::keys::{TREE_BYTES, full_key};
 use crate::engine::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::{Partition, PartitionId, Partitions};
+use crate::engine::rows::keys::{TREE_BYTES, full_key};
 use crate::model::TreeId;
 use std::ops::Bound;
 use std::rc::Rc;

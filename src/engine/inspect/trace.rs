@@ -8,12 +8,12 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
 use crate::engine::images::Image;
-use crate::engine::keys::full_key;
 use crate::engine::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::{Partition, PartitionId};
 use crate::engine::read::{Depth, Look, Needs};
-use crate::engine::row::RowView;
+use crate::engine::rows::keys::full_key;
+use crate::engine::rows::row::RowView;
 use crate::engine::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
@@ -262,7 +262,7 @@ impl<'w> Walk<'w> {
         }
         let ends = found.iter().any(|dated| dated.fragment.head().hides_older);
         let damage = |damage| Error::internal(format!("a fragment in the memtable: {damage}"));
-        self.deletes_versions |= crate::engine::row::deletes_versions(&found).map_err(damage)?;
+        self.deletes_versions |= crate::engine::rows::row::deletes_versions(&found).map_err(damage)?;
         self.is_complete = ends;
         self.trace.fragments += found.len() as u64;
         // The memtable that takes writes comes first, unless it is empty.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::engine::keys::boundary_behind;
 use crate::engine::part::Segment;
+use crate::engine::rows::keys::boundary_behind;
 use crate::model::{KeyValue, encode_key};
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::merge::Sources;
 use crate::engine::partition::Partition;
 use crate::engine::rewrite::Input;
-use crate::engine::row::Keep;
+use crate::engine::rows::row::Keep;
 use crate::engine::work::CompactionReason;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;

@@ -5,7 +5,7 @@ use crate::model::{TreeId, partition_prefix};
 use std::ops::Bound;
 
 /// Keys in the engine start with the tree's id.
-pub(super) const TREE_BYTES: usize = 4;
+pub(crate) const TREE_BYTES: usize = 4;
 
 /// A range of encoded keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +17,10 @@ pub struct KeyRange {
 }
 
 /// A [`KeyRange`], borrowed.
-pub(super) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// Whether a key lies in a range.
-pub(super) fn within((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
+pub(crate) fn within((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
     let is_behind = match lower {
         Bound::Included(first) => compare(key, first).is_ge(),
         Bound::Excluded(before) => compare(key, before).is_gt(),
@@ -35,11 +35,11 @@ pub(super) fn within((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
 }
 
 impl KeyRange {
-    pub(super) fn bounds(&self) -> Bounds<'_> {
+    pub(in crate::engine) fn bounds(&self) -> Bounds<'_> {
         (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice))
     }
 
-    pub(super) fn contains(&self, key: &[u8]) -> bool {
+    pub(in crate::engine) fn contains(&self, key: &[u8]) -> bool {
         within(self.bounds(), key)
     }
 }
@@ -54,11 +54,11 @@ pub enum Direction {
 }
 
 /// The tree that a full key begins with.
-pub(super) fn tree_of(key: &[u8]) -> Option<TreeId> {
+pub(crate) fn tree_of(key: &[u8]) -> Option<TreeId> {
     key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id)))
 }
 
-pub(super) fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
+pub(crate) fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
     let mut full = Vec::with_capacity(TREE_BYTES + key.len());
     full.extend_from_slice(&tree.0.to_be_bytes());
     full.extend_from_slice(key);
@@ -66,7 +66,7 @@ pub(super) fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
 }
 
 /// The same range with the tree before its keys.
-pub(super) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
+pub(crate) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
     let full = |key: Vec<u8>| full_key(tree, &key).into_vec();
     let lower = match range.lower.map(full) {
         Bound::Unbounded => Bound::Included(tree.0.to_be_bytes().to_vec()),
@@ -81,7 +81,7 @@ pub(super) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
 }
 
 /// The tree and the partition key of a key.
-pub(super) fn partition_of(key: &[u8]) -> &[u8] {
+pub(crate) fn partition_of(key: &[u8]) -> &[u8] {
     let own = key.get(TREE_BYTES..).unwrap_or_default();
     let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
     key.get(..TREE_BYTES + length).unwrap_or(key)
@@ -90,7 +90,7 @@ pub(super) fn partition_of(key: &[u8]) -> &[u8] {
 /// The greatest key that can be stored before a boundary (a tree and a partition key). Keys of the partition key before
 /// it have more bytes, which never begin with FF. No other partition key lies between: integers step by one, and the end
 /// of a text less one (00 01 less 1) occurs in no text.
-pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
+pub(crate) fn before(boundary: &[u8]) -> Box<[u8]> {
     let mut key = boundary.to_vec();
     for byte in key.iter_mut().rev() {
         let (less, borrowed) = byte.overflowing_sub(1);

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// The seqnos in use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Holds {
+pub(crate) struct Holds {
     /// Ascending, with the number of holds on each. Waiting readers are many; they enter at the end, and leave at the
     /// front.
     seqnos: Rc<RefCell<VecDeque<(u64, u32)>>>,
@@ -17,14 +17,14 @@ pub(super) struct Holds {
 
 /// Keeps a seqno in use until dropped.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(crate) struct Hold {
     holds: Holds,
     seqno: u64,
 }
 
 impl Holds {
     /// Keeps all data that a reader at `seqno` sees.
-    pub(super) fn hold(&self, seqno: u64) -> Hold {
+    pub(crate) fn hold(&self, seqno: u64) -> Hold {
         let mut seqnos = self.seqnos.borrow_mut();
         match seqnos.binary_search_by_key(&seqno, |(seqno, _)| *seqno) {
             Ok(at) => seqnos[at].1 += 1,
@@ -35,19 +35,19 @@ impl Holds {
     }
 
     /// Whether every reader sees a write of `seqno`, so that the data it replaces may go.
-    pub(super) fn all_see(&self, seqno: u64) -> bool {
+    pub(crate) fn all_see(&self, seqno: u64) -> bool {
         self.seqnos.borrow().front().is_none_or(|&(oldest, _)| oldest >= seqno)
     }
 
     /// Whether a reader's instant lies between two writes: it sees the older one and not the newer one.
-    pub(super) fn tell_apart(&self, newer: u64, older: u64) -> bool {
+    pub(crate) fn tell_apart(&self, newer: u64, older: u64) -> bool {
         self.seqnos.borrow().iter().any(|&(seqno, _)| older <= seqno && seqno < newer)
     }
 }
 
 impl Hold {
     /// The held seqno.
-    pub(super) fn seqno(&self) -> u64 {
+    pub(crate) fn seqno(&self) -> u64 {
         self.seqno
     }
 }

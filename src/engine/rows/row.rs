@@ -3,8 +3,8 @@
 //! A row's fragments, newest first, end with the first one that hides everything older. For each version of a column the
 //! newest operation counts. A deletion of a column hides everything older in it.
 
-use super::read::Depth;
 use crate::collections::sort::sort_by;
+use crate::engine::read::Depth;
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::wire::{Damage, Decoded};
 use crate::model::version::Retention;
@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 /// How much of the rows to keep.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Keep {
+pub(crate) enum Keep {
     /// Everything, deletions included.
     All,
     /// The data that the table's options keep at an instant (ms), if nothing older lies below.
@@ -65,17 +65,17 @@ impl<'a> RowView<'a> {
     }
 
     /// Whether it was put together from more pieces or cells than this.
-    pub(super) fn has_more_than(&self, pieces: usize) -> bool {
+    pub(in crate::engine) fn has_more_than(&self, pieces: usize) -> bool {
         self.pieces() > pieces || self.cells.get().is_some_and(|cells| cells.len() > pieces)
     }
 
     /// The number of its pieces. The pieces of a cut row count as one.
-    pub(super) fn pieces(&self) -> usize {
+    pub(in crate::engine) fn pieces(&self) -> usize {
         self.fragments.iter().filter(|dated| !dated.fragment.continues()).count()
     }
 
     /// Its fragments, newest first.
-    pub(super) fn dated(&self) -> &'a [DatedFragment<'a>] {
+    pub(in crate::engine) fn dated(&self) -> &'a [DatedFragment<'a>] {
         self.fragments
     }
 
@@ -127,13 +127,13 @@ impl<'a> RowView<'a> {
 /// A fragment and its seqno. One entry of a large row comes as several fragments, one after another; all but the first
 /// continue it.
 #[derive(Clone, Debug)]
-pub(super) struct DatedFragment<'a> {
-    pub(super) seqno: u64,
-    pub(super) fragment: Fragment<'a>,
+pub(crate) struct DatedFragment<'a> {
+    pub(crate) seqno: u64,
+    pub(crate) fragment: Fragment<'a>,
 }
 
 /// The head of a row, from a list of heads, newest first. `None` if the list is empty.
-pub(super) fn merged_head(heads: impl IntoIterator<Item = FragmentHead>) -> Option<FragmentHead> {
+pub(crate) fn merged_head(heads: impl IntoIterator<Item = FragmentHead>) -> Option<FragmentHead> {
     let mut heads = heads.into_iter();
     let mut head = heads.next()?;
     for older in heads {
@@ -149,7 +149,7 @@ fn head_of(fragments: &[DatedFragment<'_>]) -> Option<FragmentHead> {
 }
 
 /// Cuts the list behind the first entry that hides everything older.
-pub(super) fn cut_hidden(fragments: &mut Vec<DatedFragment<'_>>) {
+pub(crate) fn cut_hidden(fragments: &mut Vec<DatedFragment<'_>>) {
     if let Some(last) = fragments.iter().position(|dated| dated.fragment.head().hides_older) {
         let older = fragments.iter().skip(last + 1);
         let continued = older.take_while(|dated| dated.fragment.continues()).count();
@@ -158,7 +158,7 @@ pub(super) fn cut_hidden(fragments: &mut Vec<DatedFragment<'_>>) {
 }
 
 /// An operation of a row, and the place of its fragment, newest first.
-pub(super) type Word<'a> = (CellChange<'a>, u32);
+pub(crate) type Word<'a> = (CellChange<'a>, u32);
 
 /// Orders operations of a row: by column, a deletion of the column first, then newest version first, then newest
 /// operation.
@@ -168,7 +168,7 @@ fn order(a: &Word<'_>, b: &Word<'_>) -> Ordering {
 
 /// The state of a merge that stops inside a column and goes on later.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(crate) struct Course {
     column: String,
     /// The fragment with the newest deletion of the column.
     deleted_at: Option<u32>,
@@ -239,7 +239,7 @@ fn newest_cells<'a>(fragments: &[DatedFragment<'a>]) -> Decoded<Option<Vec<CellR
 }
 
 /// Merges operations of a row, in any order. If others of the row came before, `course` is their state at the end.
-pub(super) fn merge_words<'a>(
+pub(crate) fn merge_words<'a>(
     words: &mut [Word<'a>],
     keep_deletions: bool,
     mut course: Option<&mut Course>,
@@ -280,7 +280,7 @@ pub(super) fn merge_words<'a>(
 }
 
 /// Whether a version of a column is deleted by one of the fragments.
-pub(super) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool> {
+pub(crate) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool> {
     for dated in fragments {
         let mut fragment = dated.fragment.clone();
         while let Some(cell) = fragment.next_unread()? {
@@ -295,7 +295,7 @@ pub(super) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool>
 /// Shows `visit` the row of these fragments, newest first; `None` if there is none. It is `trimmed` if one of them is, and has what
 /// a reader needs for `depth`.
 #[inline(always)]
-pub(super) fn view<R>(
+pub(crate) fn view<R>(
     mut fragments: Vec<DatedFragment<'_>>,
     (trimmed, depth): (bool, Depth),
     visit: impl FnOnce(Option<&RowView<'_>>) -> R,
@@ -309,13 +309,13 @@ pub(super) fn view<R>(
 
 /// A row as it is written to a segment.
 #[derive(Debug)]
-pub(super) struct MergedRow<'a> {
-    pub(super) head: FragmentHead,
-    pub(super) cells: Vec<CellChange<'a>>,
+pub(crate) struct MergedRow<'a> {
+    pub(crate) head: FragmentHead,
+    pub(crate) cells: Vec<CellChange<'a>>,
 }
 
 /// Merges fragments, newest first, into an equivalent one. Nothing is lost but data that deletions in the list hide.
-pub(super) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Option<MergedRow<'a>>> {
+pub(crate) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Option<MergedRow<'a>>> {
     cut_hidden(&mut fragments);
     let Some(head) = head_of(&fragments) else { return Ok(None) };
     let mut cells = Vec::with_capacity(8);
@@ -326,14 +326,14 @@ pub(super) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Opt
 /// Removes data that the table does not keep (V2 to V5): expired versions, more versions than allowed, and deletions,
 /// which are no longer needed. Call it only if nothing older lies below. Otherwise a version removed here could reappear
 /// with an older value from there. `None` if nothing is left.
-pub(super) fn retain<'a>(mut row: MergedRow<'a>, retention: &Retention, now: i64) -> Option<MergedRow<'a>> {
+pub(crate) fn retain<'a>(mut row: MergedRow<'a>, retention: &Retention, now: i64) -> Option<MergedRow<'a>> {
     retain_cells(&mut row.cells, retention, now, None);
     row.head.marker = row.head.marker.filter(|&marker| !retention.expired(marker, now));
     (row.head.marker.is_some() || !row.cells.is_empty()).then_some(row)
 }
 
 /// The same for the cells. If others of the row came before, `course` is their state at the end.
-pub(super) fn retain_cells<'a>(
+pub(crate) fn retain_cells<'a>(
     cells: &mut Vec<CellChange<'a>>,
     retention: &Retention,
     now: i64,
