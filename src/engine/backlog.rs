@@ -5,7 +5,7 @@
 //! is still worth a segment is flushed after a second without writes, and when the store is closed.
 
 use super::Engine;
-use super::memtable::Memtable;
+use super::memory::memtable::Memtable;
 use super::view::View;
 use crate::env::Env;
 use crate::model::limits::REPLAY_MS;

@@ -7,7 +7,7 @@
 //! A record's row has the seqno of its change, so each instant sees both or neither.
 
 use super::Engine;
-use super::memtable::{Memtable, Slot};
+use super::memory::memtable::{Memtable, Slot};
 use crate::error::{Code, Error, Result};
 use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
 use std::collections::VecDeque;

@@ -9,7 +9,7 @@ use super::Engine;
 use super::base::latch::Latch;
 use super::contents::RawRecord;
 use super::manifest::Manifests;
-use super::memtable::Record;
+use super::memory::memtable::Record;
 use super::part::Segment;
 use super::pending::{self, Group, PendingEdit};
 use super::rows::keys::full_key;

@@ -8,8 +8,8 @@
 use super::Engine;
 use super::cache::{Pins, RecordId, Usage};
 use super::change_records::{record_cell, record_key};
-use super::images::Images;
-use super::overlay::Overlay;
+use super::memory::images::Images;
+use super::memory::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::{Depth, Look, ascending};
 use super::rows::holds::Holds;

@@ -6,7 +6,7 @@
 
 use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::large_row::LargeRow;
-use super::memtable::{Memtable, Rows, Slots};
+use super::memory::memtable::{Memtable, Rows, Slots};
 use super::part::Part;
 use super::passing::{BlockFilter, Passing};
 use super::rows::keys::{Bounds, Direction, KeyRange, within};

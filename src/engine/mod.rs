@@ -2,9 +2,9 @@
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
-//! [`overlay`]), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`]. [`background`] and
+//! [`overlay`](memory::overlay)), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
 //! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
-//! it again through [`merge`] and [`row`](rows::row), and through [`images`] if it has many pieces. [`version`] has the current
+//! it again through [`merge`] and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`] has the current
 //! parts, [`manifest`] stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
@@ -30,15 +30,13 @@ mod decide;
 mod dropped_trees;
 mod garbage;
 mod housekeeping;
-mod images;
 mod inspect;
 mod large_row;
 mod leadership;
 mod manifest;
-mod memtable;
+mod memory;
 mod merge;
 mod metrics;
-mod overlay;
 mod part;
 mod partition;
 mod passing;
@@ -85,8 +83,8 @@ pub use inspect::{
     RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
     WorkEvents, WorkPart,
 };
+pub use memory::overlay::Overlay;
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
-pub use overlay::Overlay;
 pub use partition::{PartitionId, ShapeSeen};
 pub use passing::{BlockFilter, BlockRows};
 pub use profile::Mass;
@@ -110,8 +108,8 @@ use bulk_load::BulkLoads;
 use cache::BlockCache;
 use commit_line::CommitLine;
 use housekeeping::Housekeeping;
-use images::Images;
 use leadership::Leadership;
+use memory::images::Images;
 use reserve::Reserve;
 use rows::holds::Holds;
 use std::cell::{Cell, RefCell};

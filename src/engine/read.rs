@@ -5,10 +5,10 @@
 
 use super::Engine;
 use super::cache::{Pins, RecordId, Usage, damaged};
-use super::images::{Image, Images};
-use super::memtable::{PRIVATE, Rows};
+use super::memory::images::{Image, Images};
+use super::memory::memtable::{PRIVATE, Rows};
+use super::memory::overlay::Overlay;
 use super::merge::{Merge, MergeStep};
-use super::overlay::Overlay;
 use super::part::Part;
 use super::passing::BlockFilter;
 use super::rows::holds::Hold;

@@ -6,7 +6,7 @@
 use super::Engine;
 use super::base::missing::{Missing, read_only};
 use super::cache::{Pins, RecordId, Usage};
-use super::memtable;
+use super::memory::memtable;
 use super::part::{Level, Part, Segment, TreeLevels};
 use super::partition::{Partition, Partitions};
 use super::rows::keys::{TREE_BYTES, before, tree_of};

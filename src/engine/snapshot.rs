@@ -1,6 +1,6 @@
 //! The data that one read sees.
 
-use super::memtable::Memtable;
+use super::memory::memtable::Memtable;
 use super::merge::Sources;
 use super::partition::Partitions;
 use super::rows::keys::KeyRange;

@@ -3,8 +3,8 @@
 use super::dropped_trees::DroppedTrees;
 use super::garbage::Garbage;
 use super::manifest::Manifests;
-use super::memtable::Memtable;
-use super::overlay::Overlay;
+use super::memory::memtable::Memtable;
+use super::memory::overlay::Overlay;
 use super::part::Segment;
 use super::retentions::Retentions;
 use super::snapshot::Snapshot;

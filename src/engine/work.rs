@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::inspect::WorkEvents;
-use super::memtable::Memtable;
+use super::memory::memtable::Memtable;
 use super::part::Part;
 use super::partition::PartitionId;
 use super::rows::row::{DatedFragment, Keep};

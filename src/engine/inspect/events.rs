@@ -3,7 +3,7 @@
 use super::layout::own;
 use crate::engine::Engine;
 use crate::engine::backlog::LONG_NS;
-use crate::engine::memtable::Memtable;
+use crate::engine::memory::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::PartitionId;
 use crate::engine::rows::holds::Holds;

@@ -2,7 +2,7 @@
 //! each tree reads.
 
 use crate::engine::Engine;
-use crate::engine::memtable::Memtable;
+use crate::engine::memory::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::{Partition, PartitionId, Partitions};
 use crate::engine::rows::keys::{TREE_BYTES, full_key};

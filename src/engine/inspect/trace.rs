@@ -7,8 +7,8 @@
 use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
-use crate::engine::images::Image;
-use crate::engine::memtable::Memtable;
+use crate::engine::memory::images::Image;
+use crate::engine::memory::memtable::Memtable;
 use crate::engine::part::Part;
 use crate::engine::partition::{Partition, PartitionId};
 use crate::engine::read::{Depth, Look, Needs};

@@ -51,7 +51,7 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
     (
         "streams",
         &[
-            "tabstore::engine::memtable::Memtable::make_records",
+            "tabstore::engine::memory::memtable::Memtable::make_records",
             "tabstore::engine::change_records::for_flush*",
             "tabstore::engine::change_records::<impl tabstore::engine::Engine>::make_for_*",
             "tabstore::tablestore::stream::Stream::record",

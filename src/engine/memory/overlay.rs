@@ -5,8 +5,8 @@
 
 use super::images::Images;
 use super::memtable::{Memtable, PRIVATE};
-use super::rows::holds::Holds;
-use super::rows::keys::TREE_BYTES;
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::TREE_BYTES;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::model::CellChange;
@@ -19,9 +19,9 @@ use std::rc::Rc;
 /// Private writes on top of the store.
 #[derive(Debug)]
 pub struct Overlay {
-    pub(super) memtable: Rc<Memtable>,
+    pub(in crate::engine) memtable: Rc<Memtable>,
     /// Images of rows for readers of the overlay.
-    pub(super) images: Images,
+    pub(in crate::engine) images: Images,
     /// The number of fragments added.
     added: Cell<u64>,
 }
@@ -45,7 +45,7 @@ impl Overlay {
     }
 
     /// Adds a fragment. The overlay made it itself, so it can be read.
-    pub(super) fn insert(&self, key: Box<[u8]>, head: FragmentHead, cells: &[CellChange<'_>]) {
+    pub(in crate::engine) fn insert(&self, key: Box<[u8]>, head: FragmentHead, cells: &[CellChange<'_>]) {
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
         fragment::encode(head, cells.iter().copied(), 0, &mut names, &mut bytes);
         let fragment = Fragment::decode(&bytes, 0, names.names());

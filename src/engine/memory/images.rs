@@ -8,7 +8,7 @@
 //! it may have left out. It is in no log and in no segment.
 
 use super::memtable::PRIVATE;
-use super::rows::row::{DatedFragment, RowView};
+use crate::engine::rows::row::{DatedFragment, RowView};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::format::wire::Decoded;
@@ -25,7 +25,7 @@ const OVERHEAD: usize = 200;
 
 /// Images by the full keys of their rows.
 #[derive(Debug, Default)]
-pub(super) struct Images {
+pub(crate) struct Images {
     rows: RefCell<FxHashMap<Box<[u8]>, Rc<Image>>>,
     bytes: Cell<usize>,
     generation: Cell<u64>,
@@ -33,24 +33,24 @@ pub(super) struct Images {
 
 /// The merge result of a row.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(crate) struct Image {
     /// It includes all writes up to this one.
-    pub(super) seqno: u64,
+    pub(crate) seqno: u64,
     /// The number of versions it has of each column, the newest ones.
     depth: u32,
     /// Whether it left out versions.
-    pub(super) trimmed: bool,
+    pub(crate) trimmed: bool,
     names: NameBuilder,
     bytes: Vec<u8>,
 }
 
 impl Images {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.borrow().is_empty()
     }
 
     /// The image for a read of a row at the instant `seqno` that needs `depth` versions of each column.
-    pub(super) fn get(&self, key: &[u8], seqno: u64, depth: u32) -> Option<Rc<Image>> {
+    pub(crate) fn get(&self, key: &[u8], seqno: u64, depth: u32) -> Option<Rc<Image>> {
         let rows = self.rows.borrow();
         let image = rows.get(key)?;
         let serves = (image.seqno <= seqno || image.seqno >= PRIVATE) && (!image.trimmed || image.depth >= depth);
@@ -59,7 +59,7 @@ impl Images {
 
     /// Remembers a row if it was put together from many pieces, or has many versions that no reader can see. `base` is
     /// the image it was put together from.
-    pub(super) fn remember(&self, key: &[u8], row: &RowView<'_>, pieces: usize, depth: u32, base: Option<&Image>) {
+    pub(crate) fn remember(&self, key: &[u8], row: &RowView<'_>, pieces: usize, depth: u32, base: Option<&Image>) {
         let depth = base.map_or(depth, |base| base.depth.max(depth));
         let Some(image) = Image::of(row, pieces, depth) else { return };
         let size = image.size(key);
@@ -76,7 +76,7 @@ impl Images {
     }
 
     /// Call this before a version of a row is deleted: the image may lack the version that then reappears.
-    pub(super) fn before_deletion(&self, key: &[u8]) {
+    pub(crate) fn before_deletion(&self, key: &[u8]) {
         let mut rows = self.rows.borrow_mut();
         let stale = rows.get(key).filter(|image| image.trimmed).map(|image| image.size(key));
         if let Some(size) = stale {
@@ -86,12 +86,12 @@ impl Images {
     }
 
     /// How often all images were dropped.
-    pub(super) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation.get()
     }
 
     /// Drops all images. A read that began before leaves none.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.make_room();
         self.generation.set(self.generation.get() + 1);
     }
@@ -123,7 +123,7 @@ impl Image {
     }
 
     /// The row as one fragment that hides everything older.
-    pub(super) fn dated(&self) -> Decoded<DatedFragment<'_>> {
+    pub(crate) fn dated(&self) -> Decoded<DatedFragment<'_>> {
         let fragment = Fragment::decode(&self.bytes, 0, self.names.names())?;
         Ok(DatedFragment { seqno: self.seqno, fragment })
     }

@@ -1,9 +1,9 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
-use super::change_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
-use super::rows::holds::Holds;
-use super::rows::keys::{TREE_BYTES, full_key, tree_of};
-use super::rows::row::DatedFragment;
+use crate::engine::change_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::{TREE_BYTES, full_key, tree_of};
+use crate::engine::rows::row::DatedFragment;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
@@ -24,7 +24,7 @@ const CHUNK: usize = 256 << 10;
 const SLACK: usize = 64;
 
 /// Fragments with a seqno from here on are in no log. Their reader sees them at every instant.
-pub(super) const PRIVATE: u64 = 1 << 63;
+pub(crate) const PRIVATE: u64 = 1 << 63;
 
 /// The approximate cost of a row beyond its bytes: nodes of the tree are a little more than half full, and the key is a
 /// separate allocation.
@@ -32,11 +32,11 @@ const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 
 
 /// A memtable. Frozen ones are read and flushed. They get no rows but those of records that waited in them.
 #[derive(Debug)]
-pub(super) struct Memtable {
+pub(crate) struct Memtable {
     /// The first log record whose writes are here.
-    pub(super) first_log: LogNumber,
+    pub(crate) first_log: LogNumber,
     /// The estimated time in which an opening replays those records, ns.
-    pub(super) replay_ns: Cell<u64>,
+    pub(crate) replay_ns: Cell<u64>,
     rows: RefCell<Rows>,
     /// Changes whose records in streams are not made yet.
     waiting: RefCell<WaitingRecords>,
@@ -44,7 +44,7 @@ pub(super) struct Memtable {
 
 /// The rows of a memtable.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     rows: BTreeMap<Box<[u8]>, Slots>,
     names: NameBuilder,
     chunks: Vec<Chunk>,
@@ -64,19 +64,19 @@ enum Chunk {
 
 /// The payload of a log record, and the base of its fragments.
 #[derive(Debug)]
-pub(super) struct Record {
-    pub(super) payload: Bytes,
-    pub(super) base_stamp: i64,
-    pub(super) names: Names,
+pub(crate) struct Record {
+    pub(crate) payload: Bytes,
+    pub(crate) base_stamp: i64,
+    pub(crate) names: Names,
 }
 
 /// The place of a chunk among all.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChunkId(u32);
+pub(crate) struct ChunkId(u32);
 
 /// The fragments of one row.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     newest: Slot,
     /// Ascending by seqno; all older than `newest`.
     older: Vec<Slot>,
@@ -84,7 +84,7 @@ pub(super) struct Slots {
 
 /// The place of one fragment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     seqno: u64,
     chunk: ChunkId,
     start: u32,
@@ -92,7 +92,7 @@ pub(super) struct Slot {
 }
 
 impl Memtable {
-    pub(super) fn new(first_log: LogNumber, base_stamp: i64) -> Self {
+    pub(crate) fn new(first_log: LogNumber, base_stamp: i64) -> Self {
         let rows = Rows {
             rows: BTreeMap::new(),
             names: NameBuilder::default(),
@@ -105,18 +105,18 @@ impl Memtable {
     }
 
     /// The rows, borrowed for one synchronous section.
-    pub(super) fn rows(&self) -> Ref<'_, Rows> {
+    pub(crate) fn rows(&self) -> Ref<'_, Rows> {
         self.rows.borrow()
     }
 
     /// Adopts the names of a batch. Returns whether its fragments can be copied unchanged.
-    pub(super) fn adopt(&self, names: &Names) -> bool {
+    pub(crate) fn adopt(&self, names: &Names) -> bool {
         self.rows.borrow_mut().names.adopt(names)
     }
 
     /// Adds a fragment, which must be newer than all others of its row. `adopted` is the result of [`Self::adopt`]; if it
     /// is false the fragment is read and checked.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &self,
         key: Box<[u8]>,
         seqno: u64,
@@ -132,32 +132,32 @@ impl Memtable {
     }
 
     /// Remembers that the change in `slot` has a record in a stream. `key` is the row's, without the tree.
-    pub(super) fn record_later(&self, place: RecordPlace, key: &[u8], slot: Slot) {
+    pub(crate) fn record_later(&self, place: RecordPlace, key: &[u8], slot: Slot) {
         self.rows.borrow_mut().bytes += size_of::<WaitingRecord>() + key.len();
         self.waiting.borrow_mut().push(WaitingRecord { place, key: key.into(), slot });
     }
 
     /// Forgets the records of a stream that is gone.
-    pub(super) fn forget_records(&self, tree: TreeId) {
+    pub(crate) fn forget_records(&self, tree: TreeId) {
         self.waiting.borrow_mut().remove(tree);
     }
 
     /// The trees that have rows here, or get them from records.
-    pub(super) fn trees(&self) -> Vec<TreeId> {
+    pub(crate) fn trees(&self) -> Vec<TreeId> {
         let mut trees = self.rows().trees();
         trees.extend(self.waiting.borrow().trees());
         trees
     }
 
     /// Whether records of a stream, or of any one, are not made yet.
-    pub(super) fn awaits_records(&self, of: Option<TreeId>) -> bool {
+    pub(crate) fn awaits_records(&self, of: Option<TreeId>) -> bool {
         self.waiting.borrow().has(of)
     }
 
     /// Makes records that wait, at most so many: those of one stream, or of all. The rows of a frozen memtable must not be
     /// read by a flush meanwhile. A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
-    pub(super) fn make_records(&self, of: Option<TreeId>, most: usize, recorder: Recorder) -> Result<()> {
+    pub(crate) fn make_records(&self, of: Option<TreeId>, most: usize, recorder: Recorder) -> Result<()> {
         for _ in 0..most {
             let Some(record) = self.waiting.borrow_mut().pop(of) else { break };
             if let Err(error) = self.make_record(&record, recorder) {
@@ -184,7 +184,7 @@ impl Memtable {
     }
 
     /// Takes over the payload of a log record, so its fragments need no copy.
-    pub(super) fn take(&self, record: Record) -> ChunkId {
+    pub(crate) fn take(&self, record: Record) -> ChunkId {
         let mut rows = self.rows.borrow_mut();
         rows.bytes += record.payload.len();
         rows.chunks.push(Chunk::Record(Box::new(record)));
@@ -193,7 +193,7 @@ impl Memtable {
 
     /// Adds the fragment of a write in the record `chunk`; `head` is the fragment's head. It must be newer than all
     /// others of its row.
-    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) -> Slot {
+    pub(crate) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) -> Slot {
         let (start, end) = (write.at as u32, (write.at + write.fragment.len()) as u32);
         let slot = Slot { seqno: write.seqno, chunk, start, end };
         self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, holds);
@@ -201,23 +201,23 @@ impl Memtable {
     }
 
     /// Its approximate memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let rows = self.rows.borrow();
         rows.bytes + rows.names.memory()
     }
 
     /// The number of its fragments.
-    pub(super) fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         self.rows.borrow().slots
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.borrow().rows.is_empty()
     }
 }
 
 /// The rows from `first` to `last` that need data older than these memtables to be whole.
-pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -> Vec<Box<[u8]>> {
+pub(crate) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -> Vec<Box<[u8]>> {
     let hides = |memtable: &Rc<Memtable>, key: &[u8]| {
         let (rows, mut fragments) = (memtable.rows(), Vec::new());
         let read = rows.get(key).map(|slots| rows.fragments(slots, (0, u64::MAX), &mut fragments));
@@ -319,7 +319,7 @@ impl Rows {
     }
 
     /// Appends the row's fragments with a seqno above `after` that a snapshot at `seqno` sees, newest first.
-    pub(super) fn fragments<'a>(
+    pub(crate) fn fragments<'a>(
         &'a self,
         slots: &Slots,
         (after, seqno): (u64, u64),
@@ -350,12 +350,12 @@ impl Rows {
     }
 
     /// The fragments of a row.
-    pub(super) fn get(&self, key: &[u8]) -> Option<&Slots> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Slots> {
         self.rows.get(key)
     }
 
     /// The rows of a range, ascending.
-    pub(super) fn range(
+    pub(crate) fn range(
         &self,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,

@@ -1,0 +1,5 @@
+//! Rows in memory: memtables, private ones of transactions, and images of rows of many pieces.
+
+pub(super) mod images;
+pub(super) mod memtable;
+pub(super) mod overlay;
