@@ -7,7 +7,7 @@ use super::compaction::{Work, work_of_compaction};
 use super::merge::Sources;
 use super::rewrite::Input;
 use super::rows::row::Keep;
-use super::version::Edit;
+use super::versions::version::Edit;
 use super::work::{DoneWork, WorkLine};
 use super::{Engine, pending};
 use crate::error::{Code, Error, Result};

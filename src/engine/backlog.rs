@@ -6,7 +6,7 @@
 
 use super::Engine;
 use super::memory::memtable::Memtable;
-use super::view::View;
+use super::versions::view::View;
 use crate::env::Env;
 use crate::model::limits::REPLAY_MS;
 use crate::storage::LogNumber;

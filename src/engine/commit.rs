@@ -8,12 +8,12 @@
 use super::Engine;
 use super::base::latch::Latch;
 use super::contents::RawRecord;
-use super::manifest::Manifests;
 use super::memory::memtable::Record;
-use super::part::Segment;
 use super::pending::{self, Group, PendingEdit};
 use super::rows::keys::full_key;
-use super::version::{Edit, Version};
+use super::versions::manifest::Manifests;
+use super::versions::part::Segment;
+use super::versions::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead};

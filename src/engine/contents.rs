@@ -2,8 +2,8 @@
 
 use super::base::missing::Missing;
 use super::base::options::Options;
-use super::manifest::{self, Segments, StoredVersion};
-use super::version::Version;
+use super::versions::manifest::{self, Segments, StoredVersion};
+use super::versions::version::Version;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};

@@ -15,7 +15,7 @@ use super::read::{Depth, Look, ascending};
 use super::rows::holds::Holds;
 use super::rows::keys::full_key;
 use super::rows::row::{self, DatedFragment, RowView};
-use super::snapshot::Snapshot;
+use super::versions::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::base::latch::Latch;
 use super::compaction::Quarantine;
-use super::partition::PartitionId;
+use super::versions::partition::PartitionId;
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::Turns;
 use crate::error::{Code, Error};

@@ -5,9 +5,9 @@
 //! the state that a merge keeps across a cut.
 
 use super::cache::{BlockCache, Pins, RecordId, damaged};
-use super::part::Part;
 use super::rows::row::{Course, Keep, Word, merge_words, retain_cells};
 use super::segment_writer::SegmentWriter;
+use super::versions::part::Part;
 use super::work::WorkObserver;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};

@@ -7,11 +7,11 @@
 use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::large_row::LargeRow;
 use super::memory::memtable::{Memtable, Rows, Slots};
-use super::part::Part;
 use super::passing::{BlockFilter, Passing};
 use super::rows::keys::{Bounds, Direction, KeyRange, within};
 use super::rows::row::DatedFragment;
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
+use super::versions::part::Part;
 use crate::collections::order::compare;
 use crate::error::{Error, Result};
 use std::cell::Ref;

@@ -1,9 +1,9 @@
 //! The metrics of an engine.
 
 use super::Engine;
-use super::partition::PartitionId;
-use super::partition::Partitions;
 use super::rows::keys::TREE_BYTES;
+use super::versions::partition::PartitionId;
+use super::versions::partition::Partitions;
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::SegmentId;

@@ -4,11 +4,11 @@
 //! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
 //! [`overlay`](memory::overlay)), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
 //! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
-//! it again through [`merge`] and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`] has the current
-//! parts, [`manifest`] stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
+//! it again through [`merge`] and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
+//! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
-//! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
-//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room
+//! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
+//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`](versions::garbage) segments to delete, [`reserve`] room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
@@ -27,18 +27,13 @@ mod commit_line;
 mod compaction;
 mod contents;
 mod decide;
-mod dropped_trees;
-mod garbage;
 mod housekeeping;
 mod inspect;
 mod large_row;
 mod leadership;
-mod manifest;
 mod memory;
 mod merge;
 mod metrics;
-mod part;
-mod partition;
 mod passing;
 mod pending;
 mod profile;
@@ -48,7 +43,6 @@ mod rebuild;
 mod recover;
 mod repartition;
 mod reserve;
-mod retentions;
 mod rewrite;
 mod room;
 mod rows;
@@ -56,13 +50,11 @@ mod run_cursor;
 mod salvage;
 mod sampler;
 mod segment_writer;
-mod snapshot;
 mod split;
 mod sweep;
 mod traffic;
 mod trees;
-mod version;
-mod view;
+mod versions;
 mod watches;
 mod work;
 
@@ -85,13 +77,13 @@ pub use inspect::{
 };
 pub use memory::overlay::Overlay;
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
-pub use partition::{PartitionId, ShapeSeen};
 pub use passing::{BlockFilter, BlockRows};
 pub use profile::Mass;
 pub use read::{Depth, Needs, ScanOptions};
 pub(crate) use rows::keys::boundary_behind;
 pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::RowView;
+pub use versions::partition::{PartitionId, ShapeSeen};
 pub use watches::{ChangePlace, ChangedKeys};
 pub use work::{CompactionReason, SplitReason};
 
@@ -115,7 +107,7 @@ use rows::holds::Holds;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;
-use view::View;
+use versions::view::View;
 use watches::Watches;
 use work::WorkObserver;
 

@@ -6,7 +6,7 @@
 use super::base::latch::Latch;
 use super::rows::keys::TREE_BYTES;
 use super::rows::row::DatedFragment;
-use super::version::Edit;
+use super::versions::version::Edit;
 use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};

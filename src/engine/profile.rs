@@ -11,10 +11,10 @@
 use super::Engine;
 use super::cache::{DecodedRecord, Pins, Usage};
 use super::merge::{Merge, MergeStep, Sources};
-use super::part::Part;
 use super::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use super::rows::row;
 use super::sampler::{Sampler, weigh};
+use super::versions::part::Part;
 use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::format::segment::{SampleWeight, SegmentMeta};

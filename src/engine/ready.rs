@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::contents::RawRecord;
-use super::manifest::{self, StoredVersion};
+use super::versions::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
 use crate::storage::{AnyStorage, Loaded, LogNumber};
 

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use super::compaction::{Work, work_of_compaction};
-use super::partition::{Partition, PartitionId, ShapeSeen};
 use super::rows::keys::{TREE_BYTES, full_key};
 use super::split::Change;
+use super::versions::partition::{Partition, PartitionId, ShapeSeen};
 use crate::error::Result;
 use crate::model::TreeId;
 use std::rc::Rc;

@@ -3,9 +3,9 @@
 
 use super::cache::{BlockCache, DecodedRecord, Pins, RecordId};
 use super::large_row::Layer;
-use super::part::Part;
 use super::rows::keys::{Bounds, Direction, within};
 use super::rows::row::DatedFragment;
+use super::versions::part::Part;
 use crate::collections::order::compare;
 use crate::error::Result;
 use crate::format::block::Block;

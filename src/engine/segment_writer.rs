@@ -1,10 +1,10 @@
 //! Writes a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, DecodedRecord};
-use super::part::{Part, Segment};
 use super::rows::keys::{before, tree_of};
 use super::rows::row::MergedRow;
 use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
+use super::versions::part::{Part, Segment};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;

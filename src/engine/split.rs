@@ -11,11 +11,11 @@
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
 use super::Engine;
-use super::part::Part;
-use super::partition::PartitionId;
-use super::partition::{Partition, Share};
 use super::rows::keys::partition_of;
-use super::version::{Edit, Split};
+use super::versions::part::Part;
+use super::versions::partition::PartitionId;
+use super::versions::partition::{Partition, Share};
+use super::versions::version::{Edit, Split};
 use super::work::{CompactionReason, DoneWork, SplitReason, WorkLine};
 use crate::collections::sort::sort_by;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! The engine as a whole, on storage in memory, in a simulated world.
 
 use super::*;
-use crate::engine::version::Edit;
+use crate::engine::versions::version::Edit;
 use crate::env::sim::SimEnv;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};

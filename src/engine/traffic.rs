@@ -5,9 +5,9 @@
 //! estimate, and the hot path pays one subtraction. Sampling is pseudo-random, so a regular order of keys makes no
 //! difference.
 
-use super::partition::{PartitionId, Partitions};
 use super::rows::keys::partition_of;
 use super::rows::keys::{TREE_BYTES, tree_of};
+use super::versions::partition::{PartitionId, Partitions};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
@@ -201,8 +201,8 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::part::TreeLevels;
-    use super::super::partition::Partition;
+    use super::super::versions::part::TreeLevels;
+    use super::super::versions::partition::Partition;
     use super::*;
 
     const TREE: TreeId = TreeId(1);

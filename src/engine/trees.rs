@@ -1,7 +1,7 @@
 //! The trees, and the retention of their rows.
 
 use super::Engine;
-use super::version::Edit;
+use super::versions::version::Edit;
 use crate::model::TreeId;
 use crate::model::version::Retention;
 use crate::storage::LogNumber;

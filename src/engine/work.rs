@@ -6,9 +6,9 @@
 use super::Engine;
 use super::inspect::WorkEvents;
 use super::memory::memtable::Memtable;
-use super::part::Part;
-use super::partition::PartitionId;
 use super::rows::row::{DatedFragment, Keep};
+use super::versions::part::Part;
+use super::versions::partition::PartitionId;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::rc::Rc;
@@ -101,7 +101,7 @@ pub(super) enum DoneWork<'a> {
 
 /// The parts of these segments, by level.
 pub(super) fn merged_parts<'a>(
-    partition: &'a super::partition::Partition,
+    partition: &'a super::versions::partition::Partition,
     chosen: &[(usize, SegmentId)],
 ) -> MergedParts<'a> {
     let levels = partition.levels.levels.iter().enumerate();

@@ -6,13 +6,13 @@ mod quarantine;
 
 use super::Engine;
 use super::base::options::Shape;
-use super::part::Part;
-use super::partition::Partition;
-use super::partition::PartitionId;
 use super::rewrite::Input;
 use super::rows::row::Keep;
 use super::split::Change;
-use super::version::Edit;
+use super::versions::part::Part;
+use super::versions::partition::Partition;
+use super::versions::partition::PartitionId;
+use super::versions::version::Edit;
 use super::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};

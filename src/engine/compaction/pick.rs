@@ -8,8 +8,8 @@
 //! becomes one run with every second flush.
 
 use crate::engine::base::options::Shape;
-use crate::engine::part::{Level, Part, TreeLevels};
 use crate::engine::rows::keys::partition_of;
+use crate::engine::versions::part::{Level, Part, TreeLevels};
 use crate::engine::work::CompactionReason;
 use crate::storage::SegmentId;
 use std::rc::Rc;

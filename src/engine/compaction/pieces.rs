@@ -10,7 +10,7 @@
 
 use super::pick::middle_of_bottom;
 use crate::engine::Engine;
-use crate::engine::partition::PartitionId;
+use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Code, Result};
 use crate::model::TreeId;

@@ -7,7 +7,7 @@
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::pauses::Pauses;
-use crate::engine::partition::PartitionId;
+use crate::engine::versions::partition::PartitionId;
 use std::cell::{Cell, RefCell};
 
 /// So long after a merge found no room no partitions are merged into one: its merge would need more, ms.

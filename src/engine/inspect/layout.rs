@@ -3,9 +3,9 @@
 
 use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::part::Part;
-use crate::engine::partition::{Partition, PartitionId, Partitions};
 use crate::engine::rows::keys::{TREE_BYTES, full_key};
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::{Partition, PartitionId, Partitions};
 use crate::model::TreeId;
 use std::ops::Bound;
 use std::rc::Rc;

@@ -3,8 +3,8 @@
 use super::layout::own;
 use crate::engine::Engine;
 use crate::engine::cache::damaged;
-use crate::engine::part::Segment;
 use crate::engine::rows::keys::{full_key, tree_of};
+use crate::engine::versions::part::Segment;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
 use crate::format::record::Place;

@@ -3,8 +3,8 @@
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
 use crate::engine::compaction::{Work as Job, work_of_compaction};
-use crate::engine::partition::PartitionId;
 use crate::engine::split::Change;
+use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Error, Result};
 use crate::model::TreeId;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::engine::merge::Sources;
-use crate::engine::partition::Partition;
 use crate::engine::rewrite::Input;
 use crate::engine::rows::row::Keep;
+use crate::engine::versions::partition::Partition;
 use crate::engine::work::CompactionReason;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::part::Segment;
+use crate::engine::versions::part::Segment;
 
 const SHAPE: Shape = Shape { level0_parts: 2, segment_bytes: 100, level1_bytes: 200, level_ratio: 4, ..Shape::DEFAULT };
 const NOTHING: Waste = Waste { expired_before: i64::MIN, quiet: true };

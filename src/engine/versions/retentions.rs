@@ -7,11 +7,11 @@ use crate::storage::LogNumber;
 
 /// The retention of each tree; trees that are not here keep everything.
 #[derive(Debug, Default)]
-pub(super) struct Retentions(pub(super) SmallMap<TreeId, TreeRetention>);
+pub(crate) struct Retentions(pub(crate) SmallMap<TreeId, TreeRetention>);
 
 /// The retention of a tree.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TreeRetention {
+pub(crate) struct TreeRetention {
     retention: Retention,
     /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered.
     /// Unknown while such a write may be pending.
@@ -30,13 +30,13 @@ impl Default for TreeRetention {
 
 impl Retentions {
     /// The retention to apply once all newer data is included.
-    pub(super) fn get(&self, tree: TreeId) -> Option<&Retention> {
+    pub(crate) fn get(&self, tree: TreeId) -> Option<&Retention> {
         self.0.get(&tree).map(|kept| &kept.retention)
     }
 
     /// Sets the retention from now on. `settled` is the log number behind all earlier writes, if none of them is pending;
     /// `last_seqno` is the newest write.
-    pub(super) fn set(&mut self, tree: TreeId, retention: Retention, settled: Option<LogNumber>, last_seqno: u64) {
+    pub(crate) fn set(&mut self, tree: TreeId, retention: Retention, settled: Option<LogNumber>, last_seqno: u64) {
         let kept = self.0.entry(tree);
         if kept.retention.max_versions > retention.max_versions {
             (kept.since, kept.lowered_at) = (settled, last_seqno);
@@ -45,18 +45,18 @@ impl Retentions {
     }
 
     /// From now on, expiry removes no version from `oldest` (ms) on.
-    pub(super) fn set_floor(&mut self, tree: TreeId, oldest: i64) {
+    pub(crate) fn set_floor(&mut self, tree: TreeId, oldest: i64) {
         self.0.entry(tree).floor = Some(oldest);
     }
 
-    pub(super) fn remove(&mut self, tree: TreeId) {
+    pub(crate) fn remove(&mut self, tree: TreeId) {
         self.0.remove(&tree);
     }
 
     /// The retention for a merge with nothing below it, when the clock shows `now` (ms). Max versions counts only if all newer data is known: the merge is
     /// `whole`, and segments have the log before `log_start`. Otherwise a version that is deleted above could take along
     /// another one that was never hidden.
-    pub(super) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber, now: i64) -> Retention {
+    pub(crate) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber, now: i64) -> Retention {
         let Some(kept) = self.0.get(&tree) else { return Retention::ALL };
         let mut retention = kept.retention;
         if !whole || kept.since.is_none_or(|since| log_start < since) {
@@ -71,7 +71,7 @@ impl Retentions {
 
     /// Called when the writes that were pending at a lowering may have settled. Those writes have failed, or are in
     /// memory before the log record `since`.
-    pub(super) fn settle(&mut self, since: LogNumber, is_pending: impl Fn(u64) -> bool) {
+    pub(crate) fn settle(&mut self, since: LogNumber, is_pending: impl Fn(u64) -> bool) {
         for kept in self.0.values_mut() {
             if kept.since.is_none() && !is_pending(kept.lowered_at) {
                 kept.since = Some(since);

@@ -6,10 +6,10 @@
 
 use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share};
-use super::rows::keys::before;
 use super::version::{Edit, PartRemoval, Split, Version};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
+use crate::engine::rows::keys::before;
 use crate::error::{Error, Result};
 use crate::format::log::LogHead;
 use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
@@ -24,12 +24,12 @@ use std::rc::Rc;
 const MOST_EDITS: usize = 128;
 
 /// Segments by their ids.
-pub(super) type Segments = SmallMap<SegmentId, Rc<Segment>>;
+pub(crate) type Segments = SmallMap<SegmentId, Rc<Segment>>;
 
 /// The stored manifests, from the newest whole one on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Manifests {
-    pub(super) newest: ManifestId,
+pub(crate) struct Manifests {
+    pub(crate) newest: ManifestId,
     /// Stored bytes of the whole one.
     whole_bytes: usize,
     /// The number and stored bytes of the manifests behind it.
@@ -39,12 +39,12 @@ pub(super) struct Manifests {
 
 impl Manifests {
     /// The first of them.
-    pub(super) fn first(&self) -> ManifestId {
+    pub(crate) fn first(&self) -> ManifestId {
         ManifestId(self.newest.0 - self.edits as u64)
     }
 
     /// The next manifest, of a version to which these edits led. Also returns the stored manifests after it.
-    pub(super) fn next(self, version: &Version, edits: &[Edit], head: LogHead, last_stamp: i64) -> (Self, Bytes) {
+    pub(crate) fn next(self, version: &Version, edits: &[Edit], head: LogHead, last_stamp: i64) -> (Self, Bytes) {
         let id = ManifestId(self.newest.0 + 1);
         let seal = |record: ManifestRecord| {
             let (epoch, clock) = (head.epoch, head.clock);
@@ -64,16 +64,16 @@ impl Manifests {
 
 /// The content of manifests.
 #[derive(Default)]
-pub(super) struct StoredVersion {
-    pub(super) manifests: Manifests,
+pub(crate) struct StoredVersion {
+    pub(crate) manifests: Manifests,
     /// The newest record, for its fields beside the version.
-    pub(super) record: ManifestRecord,
-    pub(super) version: Version,
+    pub(crate) record: ManifestRecord,
+    pub(crate) version: Version,
 }
 
 /// Reads manifests, which come newest first. Segments that are `known` already stay the same objects, for readers may
 /// hold them. Without a manifest no segment holds data.
-pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<StoredVersion> {
+pub(crate) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<StoredVersion> {
     let mut edits: Vec<ManifestRecord> = Vec::new();
     let (mut edit_bytes, mut segments, mut base) = (0, known, None);
     for (id, bytes) in stored {
@@ -109,7 +109,7 @@ pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<St
 
 impl Version {
     /// The stored form, without the fields that are not the version's own.
-    pub(super) fn to_record(&self) -> ManifestRecord {
+    pub(crate) fn to_record(&self) -> ManifestRecord {
         let trees = self.trees.iter().flat_map(|(tree, partitions)| {
             partitions.all().iter().map(|partition| TreeRecord {
                 id: tree.0,

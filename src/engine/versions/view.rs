@@ -3,12 +3,12 @@
 use super::dropped_trees::DroppedTrees;
 use super::garbage::Garbage;
 use super::manifest::Manifests;
-use super::memory::memtable::Memtable;
-use super::memory::overlay::Overlay;
 use super::part::Segment;
 use super::retentions::Retentions;
 use super::snapshot::Snapshot;
 use super::version::{Edit, SegmentChanges, Version};
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::memory::overlay::Overlay;
 use crate::model::TreeId;
 use crate::model::version::Retention;
 use crate::storage::LogNumber;
@@ -16,27 +16,27 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The current data.
-pub(super) struct View {
-    pub(super) version: Rc<Version>,
-    pub(super) manifests: Manifests,
+pub(crate) struct View {
+    pub(crate) version: Rc<Version>,
+    pub(crate) manifests: Manifests,
     /// How often a segment that is still named became mostly unused.
     left_over: u64,
-    pub(super) memtable: Rc<Memtable>,
+    pub(crate) memtable: Rc<Memtable>,
     /// Memtables that wait to be flushed, oldest first.
-    pub(super) frozen: VecDeque<Rc<Memtable>>,
+    pub(crate) frozen: VecDeque<Rc<Memtable>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
     /// Stored log records with their sizes; older leadership records are not listed.
-    pub(super) log: VecDeque<(LogNumber, u64)>,
+    pub(crate) log: VecDeque<(LogNumber, u64)>,
     /// Stored segments that the version does not name.
-    pub(super) garbage: Garbage,
-    pub(super) dropped_trees: DroppedTrees,
-    pub(super) retentions: Retentions,
+    pub(crate) garbage: Garbage,
+    pub(crate) dropped_trees: DroppedTrees,
+    pub(crate) retentions: Retentions,
 }
 
 impl View {
     /// The data of a version with all writes visible, and an empty memtable.
-    pub(super) fn new(manifests: Manifests, version: Version, memtable: Memtable) -> Self {
+    pub(crate) fn new(manifests: Manifests, version: Version, memtable: Memtable) -> Self {
         version.follow(&Version::default());
         Self {
             visible_seqno: version.next_seqno.max(1) - 1,
@@ -53,32 +53,32 @@ impl View {
     }
 
     /// All memtables, oldest first.
-    pub(super) fn memtables(&self) -> impl Iterator<Item = &Rc<Memtable>> {
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Rc<Memtable>> {
         self.frozen.iter().chain([&self.memtable])
     }
 
     /// Whether nothing is in memory.
-    pub(super) fn is_flushed(&self) -> bool {
+    pub(crate) fn is_flushed(&self) -> bool {
         self.memtable.is_empty() && self.frozen.is_empty()
     }
 
     /// The newest write that ordinary reads see.
-    pub(super) fn visible_seqno(&self) -> u64 {
+    pub(crate) fn visible_seqno(&self) -> u64 {
         self.visible_seqno
     }
 
     /// Makes writes up to this one visible.
-    pub(super) fn show(&mut self, seqno: u64) {
+    pub(crate) fn show(&mut self, seqno: u64) {
         self.visible_seqno = self.visible_seqno.max(seqno);
     }
 
     /// How often a segment that is still named became mostly unused.
-    pub(super) fn left_over(&self) -> u64 {
+    pub(crate) fn left_over(&self) -> u64 {
         self.left_over
     }
 
     /// The data for a read of a tree, with an overlay on top; at the present instant unless `seqno` is given.
-    pub(super) fn snapshot(
+    pub(crate) fn snapshot(
         &self,
         overlay: Option<&Overlay>,
         tree: TreeId,
@@ -105,17 +105,17 @@ impl View {
     }
 
     /// The retention for a merge with nothing below it when the clock shows `now`; `whole`: it has everything newer too.
-    pub(super) fn kept(&self, tree: TreeId, whole: bool, now: i64) -> Retention {
+    pub(crate) fn kept(&self, tree: TreeId, whole: bool, now: i64) -> Retention {
         self.retentions.kept(tree, whole, self.version.log_start, now)
     }
 
     /// A new memtable takes writes; the old one waits to be flushed.
-    pub(super) fn freeze(&mut self, fresh: Memtable) {
+    pub(crate) fn freeze(&mut self, fresh: Memtable) {
         self.frozen.push_back(std::mem::replace(&mut self.memtable, Rc::new(fresh)));
     }
 
     /// Makes a stored version the current one. `added` are the segments of its edits.
-    pub(super) fn adopt(&mut self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
+    pub(crate) fn adopt(&mut self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         let SegmentChanges { unused, left_over } = version.follow(&self.version);
         self.garbage.extend(unused);
         added.into_iter().filter(|segment| segment.is_new()).for_each(|segment| self.garbage.add(segment));
@@ -128,12 +128,12 @@ impl View {
     }
 
     /// Remembers the segments that were staged for an edit that failed.
-    pub(super) fn doubt(&mut self, edit: &Edit) {
+    pub(crate) fn doubt(&mut self, edit: &Edit) {
         self.garbage.doubt(edit, &self.version);
     }
 
     /// The current version is the stored one.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.garbage.settle(&self.version);
     }
 }

@@ -8,17 +8,17 @@ use crate::model::TreeId;
 
 /// Dropped trees.
 #[derive(Debug, Default)]
-pub(super) struct DroppedTrees {
+pub(crate) struct DroppedTrees {
     /// The first and the last id of each range, in no order. Ranges neither overlap nor touch.
     stretches: Vec<(u32, u32)>,
 }
 
 impl DroppedTrees {
-    pub(super) fn contains(&self, tree: TreeId) -> bool {
+    pub(crate) fn contains(&self, tree: TreeId) -> bool {
         self.stretches.iter().any(|(first, last)| (first..=last).contains(&&tree.0))
     }
 
-    pub(super) fn insert(&mut self, TreeId(id): TreeId) {
+    pub(crate) fn insert(&mut self, TreeId(id): TreeId) {
         let mut new = (id, id);
         self.stretches.retain(|&(first, last)| {
             let apart = last.saturating_add(1) < new.0 || new.1.saturating_add(1) < first;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::engine::part::Segment;
 use crate::engine::rows::keys::boundary_behind;
+use crate::engine::versions::part::Segment;
 use crate::model::{KeyValue, encode_key};
 use proptest::prelude::*;
 

@@ -1,97 +1,97 @@
 //! Segments, the parts of them that partitions read, and the levels of these parts.
 
-use super::rows::keys::{KeyRange, within};
 use crate::collections::sort::sort_by;
+use crate::engine::rows::keys::{KeyRange, within};
 use crate::storage::{BlockId, SegmentId};
 use std::cell::Cell;
 use std::ops::Bound;
 use std::rc::Rc;
 
 /// The most levels of a version. Compaction fills fewer, and a manifest with more is damaged.
-pub(super) const MAX_LEVELS: usize = 7;
+pub(crate) const MAX_LEVELS: usize = 7;
 
 /// A segment.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Segment {
-    pub(super) id: SegmentId,
+pub(crate) struct Segment {
+    pub(crate) id: SegmentId,
     /// Data blocks; the record behind them is the index.
-    pub(super) blocks: u32,
+    pub(crate) blocks: u32,
     /// Stored bytes of all records.
-    pub(super) bytes: u64,
-    pub(super) entries: u64,
-    pub(super) index_bytes: u32,
+    pub(crate) bytes: u64,
+    pub(crate) entries: u64,
+    pub(crate) index_bytes: u32,
     /// Entries that only delete.
-    pub(super) tombstones: u64,
+    pub(crate) tombstones: u64,
     /// The oldest version in it (ms), markers of rows included. Unknown for segments from before this field.
-    pub(super) oldest: Option<i64>,
+    pub(crate) oldest: Option<i64>,
     /// The newest.
-    pub(super) newest: Option<i64>,
+    pub(crate) newest: Option<i64>,
     /// For a loaded segment (`bulk_loader.rs`): the seqno of all its entries, which replaces the stored ones.
-    pub(super) seqno: Option<u64>,
+    pub(crate) seqno: Option<u64>,
     /// Estimated stored bytes that parts of the current version name; see
     /// [`Version::follow`](super::version::Version::follow).
-    pub(super) live: Cell<u64>,
+    pub(crate) live: Cell<u64>,
     /// The number of the current version's parts that name it.
-    pub(super) parts: Cell<u32>,
+    pub(crate) parts: Cell<u32>,
 }
 
 impl Segment {
     /// The place of the segment's index.
-    pub(super) fn meta(&self) -> BlockId {
+    pub(crate) fn meta(&self) -> BlockId {
         self.block(self.blocks)
     }
 
-    pub(super) fn block(&self, block: u32) -> BlockId {
+    pub(crate) fn block(&self, block: u32) -> BlockId {
         BlockId { segment: self.id, block }
     }
 
     /// Whether the current version does not name it.
-    pub(super) fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.parts.get() == 0
     }
 
     /// Estimated stored bytes of its blocks that no part names. They are freed when the whole segment goes.
-    pub(super) fn dead_bytes(&self) -> u64 {
+    pub(crate) fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(u64::from(self.index_bytes)).saturating_sub(self.live.get())
     }
 
     /// Whether it is mostly unused.
-    pub(super) fn is_left_over(&self) -> bool {
+    pub(crate) fn is_left_over(&self) -> bool {
         self.dead_bytes() > self.live.get()
     }
 }
 
 /// The part of a segment that a partition reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) segment: Rc<Segment>,
-    pub(super) first_key: Box<[u8]>,
-    pub(super) last_key: Box<[u8]>,
+pub(crate) struct Part {
+    pub(crate) segment: Rc<Segment>,
+    pub(crate) first_key: Box<[u8]>,
+    pub(crate) last_key: Box<[u8]>,
     /// Stored bytes, estimated.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Entries, estimated.
-    pub(super) entries: u64,
+    pub(crate) entries: u64,
 }
 
 impl Part {
     /// Whether a key lies in its range.
-    pub(super) fn holds(&self, key: &[u8]) -> bool {
+    pub(crate) fn holds(&self, key: &[u8]) -> bool {
         *self.first_key <= *key && *key <= *self.last_key
     }
 
     /// Whether some of its keys may lie in a range.
-    pub(super) fn touches(&self, range: &KeyRange) -> bool {
+    pub(crate) fn touches(&self, range: &KeyRange) -> bool {
         let (lower, upper) = range.bounds();
         within((lower, Bound::Unbounded), &self.last_key) && within((Bound::Unbounded, upper), &self.first_key)
     }
 }
 
 /// One level of a partition. Level 0: newest first, keys may overlap. Others: ascending, no overlap.
-pub(super) type Level = Vec<Rc<Part>>;
+pub(crate) type Level = Vec<Rc<Part>>;
 
 /// Adds a part of level 0 to runs that have only newer ones: to the first run behind all that it overlaps. Parts that do
 /// not overlap share a run, because a read pays for each run, and leaders that end early leave many parts.
-pub(super) fn add_older(runs: &mut Vec<Level>, part: Rc<Part>) {
+pub(crate) fn add_older(runs: &mut Vec<Level>, part: Rc<Part>) {
     let overlaps = |run: &Level| {
         let next = run.partition_point(|other| other.last_key < part.first_key);
         run.get(next).is_some_and(|other| other.first_key <= part.last_key)
@@ -105,14 +105,14 @@ pub(super) fn add_older(runs: &mut Vec<Level>, part: Rc<Part>) {
 
 /// The levels of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct TreeLevels {
-    pub(super) levels: Vec<Level>,
+pub(crate) struct TreeLevels {
+    pub(crate) levels: Vec<Level>,
 }
 
 impl TreeLevels {
     /// The chosen parts as runs that ascend without overlap, newest first for each key: parts of level 0 by
     /// [`add_older`], deeper levels whole. `choose` gets the level's number and the part.
-    pub(super) fn runs(&self, choose: impl Fn(usize, &Part) -> bool) -> Vec<Level> {
+    pub(crate) fn runs(&self, choose: impl Fn(usize, &Part) -> bool) -> Vec<Level> {
         let mut runs = Vec::new();
         for (number, level) in self.levels.iter().enumerate() {
             let chosen = level.iter().filter(|part| choose(number, part)).map(Rc::clone);
@@ -127,7 +127,7 @@ impl TreeLevels {
     }
 
     /// Adds a part; to level 0 as the newest.
-    pub(super) fn add(&mut self, level: usize, part: Rc<Part>) {
+    pub(crate) fn add(&mut self, level: usize, part: Rc<Part>) {
         if self.levels.len() <= level {
             self.levels.resize_with(level + 1, Vec::new);
         }
@@ -138,21 +138,21 @@ impl TreeLevels {
     }
 
     /// Removes empty levels at the bottom.
-    pub(super) fn trim(&mut self) {
+    pub(crate) fn trim(&mut self) {
         while self.levels.last().is_some_and(Vec::is_empty) {
             self.levels.pop();
         }
     }
 
     /// Whether each segment has at most one part here. Then a segment's id names its part.
-    pub(super) fn names_segments_once(&self) -> bool {
+    pub(crate) fn names_segments_once(&self) -> bool {
         let mut segments: Vec<SegmentId> = self.levels.iter().flatten().map(|part| part.segment.id).collect();
         sort_by(&mut segments, Ord::cmp);
         !segments.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
     }
 
     /// A description of the first fault, if there is one.
-    pub(super) fn fault(&self) -> Option<&'static str> {
+    pub(crate) fn fault(&self) -> Option<&'static str> {
         let overlap = |level: &Level| level.windows(2).any(|pair| matches!(pair, [a, b] if a.last_key >= b.first_key));
         if self.levels.len() > MAX_LEVELS {
             Some("it has too many levels")

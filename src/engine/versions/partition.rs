@@ -8,8 +8,8 @@
 //! So the keys show whether two parts of a segment meet.
 
 use super::part::{Level, Part, TreeLevels, add_older};
-use super::rows::keys::{KeyRange, before};
 use crate::collections::sort::sort_by;
+use crate::engine::rows::keys::{KeyRange, before};
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::cell::{Cell, RefCell};
@@ -23,12 +23,12 @@ pub struct PartitionId(pub u64);
 
 /// A piece of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Partition {
-    pub(super) id: PartitionId,
+pub(crate) struct Partition {
+    pub(crate) id: PartitionId,
     /// Its lower bound: tree and partition key, the tree alone for the first partition. Its keys go up to the next
     /// partition's bound.
-    pub(super) from: Box<[u8]>,
-    pub(super) levels: TreeLevels,
+    pub(crate) from: Box<[u8]>,
+    pub(crate) levels: TreeLevels,
     findings: Findings,
 }
 
@@ -56,16 +56,16 @@ impl Eq for Findings {}
 
 /// The estimated share of a part before its cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Share {
-    pub(super) segment: SegmentId,
+pub(crate) struct Share {
+    pub(crate) segment: SegmentId,
     /// Stored bytes.
-    pub(super) bytes: u64,
-    pub(super) entries: u64,
+    pub(crate) bytes: u64,
+    pub(crate) entries: u64,
 }
 
 /// The partitions of a tree, ascending; at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Partitions(Vec<Rc<Partition>>);
+pub(crate) struct Partitions(Vec<Rc<Partition>>);
 
 /// Cuts a part at a boundary inside it.
 fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>) {
@@ -84,21 +84,21 @@ fn join(left: &Part, right: &Part) -> Rc<Part> {
 
 impl Partition {
     /// The first partition of a tree.
-    pub(super) fn first(tree: TreeId, id: PartitionId, levels: TreeLevels) -> Self {
+    pub(crate) fn first(tree: TreeId, id: PartitionId, levels: TreeLevels) -> Self {
         Self::new(id, tree.0.to_be_bytes().into(), levels)
     }
 
-    pub(super) fn new(id: PartitionId, from: Box<[u8]>, levels: TreeLevels) -> Self {
+    pub(crate) fn new(id: PartitionId, from: Box<[u8]>, levels: TreeLevels) -> Self {
         Self { id, from, levels, findings: Findings::default() }
     }
 
     /// The number of parts in level 0.
-    pub(super) fn level0_len(&self) -> usize {
+    pub(crate) fn level0_len(&self) -> usize {
         self.levels.levels.first().map_or(0, Vec::len)
     }
 
     /// Stored bytes, estimated.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.findings.bytes.get().unwrap_or_else(|| {
             let bytes = self.levels.levels.iter().flatten().map(|part| part.bytes).sum();
             self.findings.bytes.set(Some(bytes));
@@ -107,23 +107,23 @@ impl Partition {
     }
 
     /// Whether an earlier search has found nothing to compact, and that still holds.
-    pub(super) fn is_in_shape(&self, left_over: u64, expired_before: i64) -> bool {
+    pub(crate) fn is_in_shape(&self, left_over: u64, expired_before: i64) -> bool {
         self.findings.in_shape.get().is_some_and(|(known, until)| known == left_over && expired_before <= until)
     }
 
     /// Remembers that nothing is to be compacted until versions after `until` are expired.
-    pub(super) fn set_in_shape(&self, left_over: u64, until: i64) {
+    pub(crate) fn set_in_shape(&self, left_over: u64, until: i64) {
         self.findings.in_shape.set(Some((left_over, until)));
     }
 
     /// Entries, estimated.
-    pub(super) fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         self.levels.levels.iter().flatten().map(|part| part.entries).sum()
     }
 
     /// This partition and the next one as one. `None` if two parts of a segment would not meet: then one of the
     /// partitions has to be compacted first.
-    pub(super) fn merged(&self, next: &Self) -> Option<Self> {
+    pub(crate) fn merged(&self, next: &Self) -> Option<Self> {
         let (none, depth) = (Level::new(), self.levels.levels.len().max(next.levels.levels.len()));
         let level = |of: &'_ Self, number: usize| of.levels.levels.get(number).unwrap_or(&none).clone();
         let mut levels = Vec::with_capacity(depth);
@@ -158,7 +158,7 @@ pub struct ShapeSeen(RefCell<Option<Weak<Partitions>>>);
 
 impl ShapeSeen {
     /// Whether these are other partitions than the last ones; they are the last ones from now on.
-    pub(super) fn is_other(&self, partitions: Option<&Rc<Partitions>>) -> bool {
+    pub(in crate::engine) fn is_other(&self, partitions: Option<&Rc<Partitions>>) -> bool {
         let now = partitions.map(Rc::downgrade).unwrap_or_default();
         // It keeps its place in memory, so that no other one is taken for it.
         let before = self.0.borrow();
@@ -173,39 +173,39 @@ impl ShapeSeen {
 
 impl Partitions {
     /// From a list that ascends and is not empty.
-    pub(super) fn of(partitions: Vec<Rc<Partition>>) -> Self {
+    pub(crate) fn of(partitions: Vec<Rc<Partition>>) -> Self {
         Self(partitions)
     }
 
     /// All of them, ascending.
-    pub(super) fn all(&self) -> &[Rc<Partition>] {
+    pub(crate) fn all(&self) -> &[Rc<Partition>] {
         &self.0
     }
 
     /// Every part, by partition and level.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Rc<Part>> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Rc<Part>> {
         self.parts_by_partition().map(|(_, part)| part)
     }
 
-    pub(super) fn parts_by_partition(&self) -> impl Iterator<Item = (PartitionId, &Rc<Part>)> {
+    pub(crate) fn parts_by_partition(&self) -> impl Iterator<Item = (PartitionId, &Rc<Part>)> {
         self.0.iter().flat_map(|of| of.levels.levels.iter().flatten().map(|part| (of.id, part)))
     }
 
-    pub(super) fn get(&self, id: PartitionId) -> Option<&Rc<Partition>> {
+    pub(crate) fn get(&self, id: PartitionId) -> Option<&Rc<Partition>> {
         self.0.iter().find(|partition| partition.id == id)
     }
 
-    pub(super) fn get_mut(&mut self, id: PartitionId) -> Option<&mut Partition> {
+    pub(crate) fn get_mut(&mut self, id: PartitionId) -> Option<&mut Partition> {
         self.0.iter_mut().find(|partition| partition.id == id).map(Rc::make_mut)
     }
 
     /// The place of the partition that has `key`.
-    pub(super) fn place_of(&self, key: &[u8]) -> usize {
+    pub(crate) fn place_of(&self, key: &[u8]) -> usize {
         self.0.partition_point(|partition| *partition.from <= *key).saturating_sub(1)
     }
 
     /// The partition that has `key`.
-    pub(super) fn holding(&self, key: &[u8]) -> Option<&Rc<Partition>> {
+    pub(crate) fn holding(&self, key: &[u8]) -> Option<&Rc<Partition>> {
         // Nearly all trees have one partition.
         if let [only] = &*self.0 { Some(only) } else { self.0.get(self.place_of(key)) }
     }
@@ -226,7 +226,7 @@ impl Partitions {
 
     /// The parts that a range reads, as runs that ascend without overlap, newest first for each key: parts of level 0 by
     /// [`add_older`], and each deeper level of all partitions. So partitions share their runs.
-    pub(super) fn runs(&self, range: &KeyRange) -> Vec<Level> {
+    pub(crate) fn runs(&self, range: &KeyRange) -> Vec<Level> {
         let touched = self.touched(range);
         let level = |partition: &Rc<Partition>, number: usize| -> Level {
             let parts = partition.levels.levels.get(number).map_or(&[][..], Vec::as_slice);
@@ -247,7 +247,7 @@ impl Partitions {
     }
 
     /// Adds a part to a level, cut at the boundaries that it spans. Parts of one segment come in ascending order.
-    pub(super) fn add(&mut self, level: usize, part: &Rc<Part>) {
+    pub(crate) fn add(&mut self, level: usize, part: &Rc<Part>) {
         let mut part = Rc::clone(part);
         let (mut place, last) = (self.place_of(&part.first_key), self.place_of(&part.last_key));
         while place < last
@@ -275,7 +275,7 @@ impl Partitions {
 
     /// Cuts the partition with the key `at` in two: keys from there on become the partition `id`. Returns whether there
     /// was something to cut.
-    pub(super) fn split(&mut self, at: &[u8], id: PartitionId, shares: &[Share]) -> bool {
+    pub(crate) fn split(&mut self, at: &[u8], id: PartitionId, shares: &[Share]) -> bool {
         let place = self.place_of(at);
         let Some(partition) = self.0.get_mut(place).filter(|partition| *partition.from < *at) else { return false };
         let old = Rc::make_mut(partition);
@@ -307,7 +307,7 @@ impl Partitions {
     }
 
     /// Merges the partition `left` and the one behind it. Returns whether that was possible.
-    pub(super) fn merge(&mut self, left: PartitionId) -> bool {
+    pub(crate) fn merge(&mut self, left: PartitionId) -> bool {
         let Some(place) = self.0.iter().position(|partition| partition.id == left) else { return false };
         let pair = self.0.get(place).zip(self.0.get(place + 1));
         let Some(merged) = pair.and_then(|(left, right)| left.merged(right)) else { return false };
@@ -316,14 +316,14 @@ impl Partitions {
     }
 
     /// Whether the tree has no part and no boundary.
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         matches!(&*self.0, [only] if only.levels.levels.is_empty())
     }
 }
 
 /// The changes between the partitions of a tree `before` and `now`: the partitions that are gone or changed, and the
 /// places of new or changed ones. Unchanged partitions are not examined.
-pub(super) fn difference<'a>(
+pub(crate) fn difference<'a>(
     before: &'a [Rc<Partition>],
     now: &[Rc<Partition>],
 ) -> (Vec<&'a Rc<Partition>>, Vec<usize>) {
@@ -351,7 +351,7 @@ pub(super) fn difference<'a>(
 }
 
 /// The first fault in the partitions of a tree, given that `before` had none. New partitions have `fresh` ids.
-pub(super) fn fault(
+pub(crate) fn fault(
     tree: TreeId,
     before: &[Rc<Partition>],
     now: &[Rc<Partition>],

@@ -14,71 +14,71 @@ use std::rc::Rc;
 
 /// A version.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Version {
+pub(crate) struct Version {
     /// The first log record that is not completely in segments.
-    pub(super) log_start: LogNumber,
+    pub(crate) log_start: LogNumber,
     /// Above every seqno in segments.
-    pub(super) next_seqno: u64,
+    pub(crate) next_seqno: u64,
     /// Above every partition's id; 0 stands for 1.
-    pub(super) next_partition: u64,
+    pub(crate) next_partition: u64,
     /// Trees with parts or boundaries; any other tree is one empty partition.
-    pub(super) trees: SmallMap<TreeId, Rc<Partitions>>,
+    pub(crate) trees: SmallMap<TreeId, Rc<Partitions>>,
 }
 
 /// A removed part: its place and its segment.
-pub(super) type PartRemoval = (TreeId, PartitionId, usize, SegmentId);
+pub(crate) type PartRemoval = (TreeId, PartitionId, usize, SegmentId);
 
 /// A changed tree: its partitions before, and now.
 type TreeChange<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);
 
 /// The effects of a version change on segments.
 #[derive(Debug, Default)]
-pub(super) struct SegmentChanges {
+pub(crate) struct SegmentChanges {
     /// Segments that are no longer named.
-    pub(super) unused: Vec<Rc<Segment>>,
+    pub(crate) unused: Vec<Rc<Segment>>,
     /// A segment that is still named became mostly unused.
-    pub(super) left_over: bool,
+    pub(crate) left_over: bool,
 }
 
 /// A change of a version. It removes parts, splits and merges partitions, and adds parts, in this order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Edit {
-    pub(super) remove: Vec<PartRemoval>,
+pub(crate) struct Edit {
+    pub(crate) remove: Vec<PartRemoval>,
     /// New parts. They go to the partitions in which they lie, cut at boundaries.
-    pub(super) add: Vec<(TreeId, usize, Rc<Part>)>,
-    pub(super) drop_trees: Vec<TreeId>,
+    pub(crate) add: Vec<(TreeId, usize, Rc<Part>)>,
+    pub(crate) drop_trees: Vec<TreeId>,
     /// A partition to split.
-    pub(super) split: Option<Split>,
+    pub(crate) split: Option<Split>,
     /// This partition and the next one of the tree become one, if they still can.
-    pub(super) merge: Option<(TreeId, PartitionId)>,
+    pub(crate) merge: Option<(TreeId, PartitionId)>,
     /// Segments now have the log up to here.
-    pub(super) log_start: Option<LogNumber>,
+    pub(crate) log_start: Option<LogNumber>,
     /// Above every seqno that the edit brings into segments.
-    pub(super) next_seqno: u64,
+    pub(crate) next_seqno: u64,
     /// The seqno of all loaded entries: it comes after all writes below, and they are visible from then on.
-    pub(super) loaded: Option<u64>,
+    pub(crate) loaded: Option<u64>,
 }
 
 impl Edit {
     /// The removed parts, grouped by partition.
-    pub(super) fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
+    pub(crate) fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
         self.remove.chunk_by(|(tree, partition, ..), (other, id, ..)| (tree, partition) == (other, id))
     }
 }
 
 /// The cut of a partition.
 #[derive(Clone, Debug)]
-pub(super) struct Split {
-    pub(super) tree: TreeId,
+pub(crate) struct Split {
+    pub(crate) tree: TreeId,
     /// Tree and partition key, the first one of the partition behind.
-    pub(super) at: Box<[u8]>,
+    pub(crate) at: Box<[u8]>,
     /// The share before the cut of parts that it cuts. A part that is not listed is cut in half.
-    pub(super) shares: Vec<Share>,
+    pub(crate) shares: Vec<Share>,
 }
 
 impl Version {
     /// The next version.
-    pub(super) fn apply(&self, edit: &Edit) -> Result<Self> {
+    pub(crate) fn apply(&self, edit: &Edit) -> Result<Self> {
         let mut next = self.clone();
         for tree in &edit.drop_trees {
             next.trees.remove(tree);
@@ -123,7 +123,7 @@ impl Version {
         Some(&mut partition.levels)
     }
 
-    pub(super) fn new_partition(&mut self) -> PartitionId {
+    pub(crate) fn new_partition(&mut self) -> PartitionId {
         let id = self.next_partition.max(1);
         self.next_partition = id + 1;
         PartitionId(id)
@@ -151,7 +151,7 @@ impl Version {
     }
 
     /// Checks the changes since `before`, which was valid.
-    pub(super) fn check(&self, before: &Self) -> Result<()> {
+    pub(crate) fn check(&self, before: &Self) -> Result<()> {
         let fresh = before.next_partition.max(1)..self.next_partition;
         for (tree, before, now) in self.differences(before) {
             if let (false, Some(fault)) = (now.is_empty(), fault(tree, before, now, &fresh)) {
@@ -162,7 +162,7 @@ impl Version {
     }
 
     /// Updates each segment's usage, now that this version follows `before`.
-    pub(super) fn follow(&self, before: &Self) -> SegmentChanges {
+    pub(crate) fn follow(&self, before: &Self) -> SegmentChanges {
         let (mut gone, mut come) = (Vec::new(), Vec::new());
         for (_, before, now) in self.differences(before) {
             let (old, new) = difference(before, now);
@@ -194,12 +194,12 @@ impl Version {
     }
 
     /// The starts of all partitions but the first of each tree, ascending.
-    pub(super) fn boundaries(&self) -> Rc<[Box<[u8]>]> {
+    pub(crate) fn boundaries(&self) -> Rc<[Box<[u8]>]> {
         self.trees.values().flat_map(|partitions| partitions.all().iter().skip(1)).map(|one| one.from.clone()).collect()
     }
 
     /// Every segment that a tree uses. It visits every part.
-    pub(super) fn segments(&self) -> SmallMap<SegmentId, Rc<Segment>> {
+    pub(crate) fn segments(&self) -> SmallMap<SegmentId, Rc<Segment>> {
         let parts = self.trees.values().flat_map(|partitions| partitions.parts());
         let mut found: Vec<_> = parts.map(|part| (part.segment.id, &part.segment)).collect();
         sort_by(&mut found, |(a, _), (b, _)| a.cmp(b));
@@ -215,8 +215,8 @@ impl Version {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::manifest;
-    use crate::engine::part::Level;
+    use crate::engine::versions::manifest;
+    use crate::engine::versions::part::Level;
     use crate::format::record::Place;
     use crate::storage::ManifestId;
 
