@@ -1,9 +1,9 @@
 //! The state of a load: the range of its rows, and its segments.
 
 use super::base::latch::Latch;
-use super::cache::BlockCache;
 use super::rows::keys::{KeyRange, within};
-use super::segment_writer::{ClosedSegment, SegmentWriter, Staging};
+use super::segment::cache::BlockCache;
+use super::segment::writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
 use crate::model::{RowChange, TreeId};
 use crate::storage::SegmentId;

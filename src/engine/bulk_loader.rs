@@ -17,7 +17,7 @@
 use super::Engine;
 use super::bulk_load::{BulkLoad, LoadEnd, LoadListener, LoadSegments, RowsBehind};
 use super::rows::keys::{KeyRange, TREE_BYTES, within};
-use super::segment_writer::{SegmentWriter, Staging};
+use super::segment::writer::{SegmentWriter, Staging};
 use super::versions::version::Edit;
 use crate::collections::turns::Turn;
 use crate::error::{Code, Error, Result};

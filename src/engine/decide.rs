@@ -6,7 +6,6 @@
 //! other.
 
 use super::Engine;
-use super::cache::{Pins, RecordId, Usage};
 use super::change_records::{record_cell, record_key};
 use super::memory::images::Images;
 use super::memory::overlay::Overlay;
@@ -15,6 +14,7 @@ use super::read::{Depth, Look, ascending};
 use super::rows::holds::Holds;
 use super::rows::keys::full_key;
 use super::rows::row::{self, DatedFragment, RowView};
+use super::segment::cache::{Pins, RecordId, Usage};
 use super::versions::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;

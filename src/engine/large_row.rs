@@ -4,9 +4,9 @@
 //! piece ends where the next block of any layer begins, so each layer needs only one block in memory. The [`Course`] is
 //! the state that a merge keeps across a cut.
 
-use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::rows::row::{Course, Keep, Word, merge_words, retain_cells};
-use super::segment_writer::SegmentWriter;
+use super::segment::cache::{BlockCache, Pins, RecordId, damaged};
+use super::segment::writer::SegmentWriter;
 use super::versions::part::Part;
 use super::work::WorkObserver;
 use crate::error::{Error, Result};

@@ -4,13 +4,13 @@
 //! block is not in memory. Then it names these blocks. The caller loads them and takes the next step from the key after
 //! the last visited one. So no cursor and no borrow outlives an await. Reads, flush and compaction share this code.
 
-use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::large_row::LargeRow;
 use super::memory::memtable::{Memtable, Rows, Slots};
 use super::passing::{BlockFilter, Passing};
 use super::rows::keys::{Bounds, Direction, KeyRange, within};
 use super::rows::row::DatedFragment;
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
+use super::segment::cache::{BlockCache, Pins, RecordId, damaged};
 use super::versions::part::Part;
 use crate::collections::order::compare;
 use crate::error::{Error, Result};

@@ -4,9 +4,9 @@
 //! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: reading the columns
 //! of a block costs about as much as visiting a fortieth of its rows.
 
-use super::cache::BlockCache;
 use super::rows::keys::{Bounds, Direction};
 use super::run_cursor::RunCursor;
+use super::segment::cache::BlockCache;
 use crate::collections::order::compare;
 use crate::format::block::Block;
 use crate::format::block_columns::BlockColumns;

@@ -9,11 +9,11 @@
 //! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
 use super::Engine;
-use super::cache::{DecodedRecord, Pins, Usage};
 use super::merge::{Merge, MergeStep, Sources};
 use super::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use super::rows::row;
-use super::sampler::{Sampler, weigh};
+use super::segment::cache::{DecodedRecord, Pins, Usage};
+use super::segment::sampler::{Sampler, weigh};
 use super::versions::part::Part;
 use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};

@@ -4,7 +4,6 @@
 //! If a write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::Engine;
-use super::cache::{Pins, RecordId, Usage, damaged};
 use super::memory::images::{Image, Images};
 use super::memory::memtable::{PRIVATE, Rows};
 use super::memory::overlay::Overlay;
@@ -13,6 +12,7 @@ use super::passing::BlockFilter;
 use super::rows::holds::Hold;
 use super::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
 use super::rows::row::{self, DatedFragment, RowView};
+use super::segment::cache::{Pins, RecordId, Usage, damaged};
 use super::versions::part::Part;
 use super::versions::snapshot::Snapshot;
 use crate::collections::sort::sort_by;

@@ -1,13 +1,13 @@
 //! Merges sources into new segments, for flush and compaction.
 
 use super::Engine;
-use super::cache::{BLOCK_BYTES, Pins, Usage};
 use super::large_row::{EntryMerge, LargeRow, Layer};
 use super::merge::{Merge, MergeStep, Sources};
 use super::rows::holds::Holds;
 use super::rows::keys::{Direction, KeyRange};
 use super::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
-use super::segment_writer::{FinishedSegment, SegmentWriter, Staging};
+use super::segment::cache::{BLOCK_BYTES, Pins, Usage};
+use super::segment::writer::{FinishedSegment, SegmentWriter, Staging};
 use super::versions::part::Part;
 use super::versions::version::Edit;
 use super::work::WorkLine;

@@ -1,10 +1,10 @@
 //! A cursor over a run of segment parts, in either direction. It stands on all entries of one key, or asks for the records
 //! that it needs to move.
 
-use super::cache::{BlockCache, DecodedRecord, Pins, RecordId};
 use super::large_row::Layer;
 use super::rows::keys::{Bounds, Direction, within};
 use super::rows::row::DatedFragment;
+use super::segment::cache::{BlockCache, DecodedRecord, Pins, RecordId};
 use super::versions::part::Part;
 use crate::collections::order::compare;
 use crate::error::Result;

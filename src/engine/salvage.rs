@@ -5,9 +5,9 @@
 
 use super::Engine;
 use super::base::missing::{Missing, read_only};
-use super::cache::{Pins, RecordId, Usage};
 use super::memory::memtable;
 use super::rows::keys::{TREE_BYTES, before, tree_of};
+use super::segment::cache::{Pins, RecordId, Usage};
 use super::versions::part::{Level, Part, Segment, TreeLevels};
 use super::versions::partition::{Partition, Partitions};
 use crate::error::{Code, Error, Result};

@@ -2,8 +2,8 @@
 
 use super::layout::own;
 use crate::engine::Engine;
-use crate::engine::cache::damaged;
 use crate::engine::rows::keys::{full_key, tree_of};
+use crate::engine::segment::cache::damaged;
 use crate::engine::versions::part::Segment;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};

@@ -6,12 +6,12 @@
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
-use crate::engine::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
 use crate::engine::memory::images::Image;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::read::{Depth, Look, Needs};
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::RowView;
+use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::{Partition, PartitionId};
 use crate::engine::versions::snapshot::Snapshot;

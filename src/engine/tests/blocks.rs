@@ -1,9 +1,9 @@
 //! The sizes of blocks.
 
-use super::cache::{Pins, RecordId, Usage};
 use super::merge::{Merge, MergeStep};
 use super::*;
 use crate::engine::rows::keys::{full_key, tree_range};
+use crate::engine::segment::cache::{Pins, RecordId, Usage};
 use crate::format::record::MAX_COLUMNS_RAW;
 use crate::model::InstanceKind;
 use crate::storage::Storage;

@@ -182,9 +182,9 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
     let segments = engine.view.borrow().version.segments();
     let (mut cuts, mut others) = (0, 0);
     for segment in segments.values() {
-        let mut pins = cache::Pins::default();
-        let wants = [cache::RecordId::Meta(segment.meta())];
-        env.run(engine.load_records(&wants, &mut pins, cache::Usage::Once)).expect("read");
+        let mut pins = crate::engine::segment::cache::Pins::default();
+        let wants = [crate::engine::segment::cache::RecordId::Meta(segment.meta())];
+        env.run(engine.load_records(&wants, &mut pins, crate::engine::segment::cache::Usage::Once)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
         let rebuilt = env.run(engine.cache.rebuild(&engine.storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));

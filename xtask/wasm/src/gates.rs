@@ -164,8 +164,8 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
         &[
             "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
             "<tabstore::storage::memory::MemoryStorage as tabstore::storage::any::BoxedStorage>::*",
-            "tabstore::engine::cache::rebuilt",
-            "tabstore::engine::cache::BlockCache::rebuil*",
+            "tabstore::engine::segment::cache::rebuilt",
+            "tabstore::engine::segment::cache::BlockCache::rebuil*",
             "tabstore::engine::recover::salvage",
             "tabstore::engine::recover::<impl tabstore::engine::Engine>::salvage*",
             "tabstore::tablestore::build::build_index",

@@ -1,6 +1,6 @@
 //! Weighs rows while a segment is written, by key range.
 
-use super::rows::keys::{TREE_BYTES, partition_of};
+use crate::engine::rows::keys::{TREE_BYTES, partition_of};
 use crate::format::fragment::FragmentHead;
 use crate::format::segment::SampleWeight;
 use crate::model::capacity::column_bytes;
@@ -10,7 +10,7 @@ use crate::model::{CellChange, CellOp};
 const SAMPLE_BYTES: u64 = 32 << 10;
 
 /// The weight of a row; a deleted one has none.
-pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> SampleWeight {
+pub(crate) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> SampleWeight {
     let mut puts = None;
     for weight in cells.iter().filter_map(weigh_cell) {
         puts = Some(puts.unwrap_or(0) + weight);
@@ -19,7 +19,7 @@ pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) ->
 }
 
 /// The weight of a cell; a deletion has none.
-pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
+pub(crate) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
     match cell.op {
         CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
         CellOp::DeleteColumn | CellOp::DeleteVersion(_) => None,
@@ -27,7 +27,7 @@ pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
 }
 
 /// The weight of a row whose puts have this weight; none if it has no puts.
-pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> SampleWeight {
+pub(crate) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> SampleWeight {
     if puts.is_none() && head.marker.is_none() {
         return SampleWeight::default();
     }
@@ -36,14 +36,14 @@ pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> Sa
 
 /// Cuts rows, which come in order, into samples.
 #[derive(Debug, Default)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     weight: SampleWeight,
 }
 
 impl Sampler {
     /// Adds the row with this key, which follows the one with the key `last`. Returns the weight of the sample that ended
     /// there, if one did.
-    pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: SampleWeight) -> Option<SampleWeight> {
+    pub(crate) fn add(&mut self, last: &[u8], key: &[u8], weight: SampleWeight) -> Option<SampleWeight> {
         let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
         let full = self.weight.bytes >= SAMPLE_BYTES && !key.starts_with(partition_of(last));
         let ended = ((other_tree || full) && self.weight != SampleWeight::default()).then(|| self.finish());
@@ -52,13 +52,13 @@ impl Sampler {
     }
 
     /// Adds to the weight of the last row.
-    pub(super) fn grow(&mut self, weight: SampleWeight) {
+    pub(crate) fn grow(&mut self, weight: SampleWeight) {
         self.weight.bytes += weight.bytes;
         self.weight.rows += weight.rows;
     }
 
     /// Ends the open sample. Returns its weight.
-    pub(super) fn finish(&mut self) -> SampleWeight {
+    pub(crate) fn finish(&mut self) -> SampleWeight {
         std::mem::take(&mut self.weight)
     }
 }

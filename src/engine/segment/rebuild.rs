@@ -10,7 +10,7 @@ use crate::storage::BlockId;
 
 /// An index under construction.
 #[derive(Default)]
-pub(super) struct Rebuild {
+pub(crate) struct Rebuild {
     builder: SegmentMetaBuilder,
     last_key: Vec<u8>,
     /// The current column of the last entry, and the number of its puts in the entry so far.
@@ -20,7 +20,7 @@ pub(super) struct Rebuild {
 
 impl Rebuild {
     /// Adds the next block.
-    pub(super) fn add(&mut self, block: &Block) -> Decoded<()> {
+    pub(crate) fn add(&mut self, block: &Block) -> Decoded<()> {
         let last = block.len().checked_sub(1).and_then(|last| block.entry(last));
         let (Some(first), Some(last)) = (block.entry(0), last) else {
             return Err(Damage { what: "there is no entry", at: 0 });
@@ -53,7 +53,7 @@ impl Rebuild {
     }
 
     /// The finished index, with its place.
-    pub(super) fn finish(self, place: BlockId) -> Result<SegmentMeta> {
+    pub(crate) fn finish(self, place: BlockId) -> Result<SegmentMeta> {
         let place = Place::SegmentMeta(place);
         let built = self.builder.finish(place, &self.last_key);
         Ok(built.map_err(|damage| Error::corrupt(place, damage))?.1)

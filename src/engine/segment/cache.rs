@@ -1,8 +1,8 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
-use super::base::latch::Latch;
 use super::rebuild::Rebuild;
 use crate::collections::small_map::SmallMap;
+use crate::engine::base::latch::Latch;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 /// A decoded record of a segment.
 #[derive(Clone, Debug)]
-pub(super) enum DecodedRecord {
+pub(crate) enum DecodedRecord {
     Block(Rc<Block>),
     /// Some rows of a block, only pinned: those with the keys that the read asked for. Nothing walks over them.
     Rows(Rc<Block>),
@@ -41,7 +41,7 @@ const MOST_COLUMNS: usize = 8;
 
 /// How a reader uses the blocks that it loads.
 #[derive(Clone, Copy)]
-pub(super) enum Usage<'k> {
+pub(crate) enum Usage<'k> {
     /// Once, all rows: they do not go into the cache.
     Once,
     /// All rows.
@@ -59,13 +59,13 @@ impl Usage<'_> {
 
 /// A record that a read needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum RecordId {
+pub(crate) enum RecordId {
     Block(BlockId),
     Meta(BlockId),
 }
 
 impl RecordId {
-    pub(super) fn id(self) -> BlockId {
+    pub(crate) fn id(self) -> BlockId {
         match self {
             Self::Block(id) | Self::Meta(id) => id,
         }
@@ -73,12 +73,12 @@ impl RecordId {
 }
 
 /// The error of a block that cannot be read.
-pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
+pub(crate) fn damaged(id: BlockId, damage: &Damage) -> Error {
     Error::corrupt(Place::Block(id), damage)
 }
 
 /// Records that one read keeps alive, even if the cache evicts them.
-pub(super) type Pins = SmallMap<BlockId, DecodedRecord>;
+pub(crate) type Pins = SmallMap<BlockId, DecodedRecord>;
 
 #[derive(Clone, Debug)]
 struct ByMemory;
@@ -96,7 +96,7 @@ impl Weighter<BlockId, DecodedRecord> for ByMemory {
 }
 
 /// The approximate size of a decoded block in memory.
-pub(super) const BLOCK_BYTES: u64 = 256 << 10;
+pub(crate) const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Flush and compaction borrow from the cache's budget in this many steps. They come and go often, and each resize to an
 /// uneven size costs the cache some entries.
@@ -106,7 +106,7 @@ const STEPS: u64 = 8;
 const MOST_STEPS: u64 = 3;
 
 /// The cache.
-pub(super) struct BlockCache {
+pub(crate) struct BlockCache {
     env: Rc<dyn Env>,
     /// The budget while nothing is lent.
     bytes: u64,
@@ -171,7 +171,7 @@ impl Drop for Announcement<'_> {
 
 impl BlockCache {
     /// A cache of at most this many bytes.
-    pub(super) fn new(bytes: usize, env: Rc<dyn Env>) -> Self {
+    pub(crate) fn new(bytes: usize, env: Rc<dyn Env>) -> Self {
         let items = (bytes / BLOCK_BYTES as usize).max(16);
         Self {
             env,
@@ -188,7 +188,7 @@ impl BlockCache {
 
     /// Lends `bytes` of the budget to work beside the cache, until the returned loan is dropped. A small cache lends
     /// less.
-    pub(super) fn lend(&self, bytes: u64) -> Loan<'_> {
+    pub(crate) fn lend(&self, bytes: u64) -> Loan<'_> {
         let steps = bytes.div_ceil((self.bytes / STEPS).max(1)).min(MOST_STEPS);
         self.resize(self.lent.get() + steps);
         Loan { cache: self, steps }
@@ -200,7 +200,7 @@ impl BlockCache {
     }
 
     /// The most blocks that one reader may fetch and hold at once.
-    pub(super) fn most_at_once(&self) -> usize {
+    pub(crate) fn most_at_once(&self) -> usize {
         usize::try_from(self.bytes / 4 / BLOCK_BYTES).unwrap_or(usize::MAX).clamp(4, 64)
     }
 
@@ -215,7 +215,7 @@ impl BlockCache {
     }
 
     /// The block, if it is in memory.
-    pub(super) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
+    pub(crate) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
         match self.get(id, pins) {
             Some(DecodedRecord::Block(block)) => Ok(block),
             _ => Err(RecordId::Block(id)),
@@ -223,7 +223,7 @@ impl BlockCache {
     }
 
     /// The block, if it is in memory, or the rows of it that this read asked for.
-    pub(super) fn rows(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
+    pub(crate) fn rows(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
         match self.get(id, pins) {
             Some(DecodedRecord::Block(block) | DecodedRecord::Rows(block)) => Ok(block),
             _ => Err(RecordId::Block(id)),
@@ -231,7 +231,7 @@ impl BlockCache {
     }
 
     /// The segment's index, if it is in memory.
-    pub(super) fn meta(&self, id: BlockId, pins: &Pins) -> Result<Rc<SegmentMeta>, RecordId> {
+    pub(crate) fn meta(&self, id: BlockId, pins: &Pins) -> Result<Rc<SegmentMeta>, RecordId> {
         match self.get(id, pins) {
             Some(DecodedRecord::Meta(meta)) => Ok(meta),
             _ => Err(RecordId::Meta(id)),
@@ -240,7 +240,7 @@ impl BlockCache {
 
     /// The block with columns of these names, or more of them. `None` if filters have to read its rows. They are kept as records
     /// are.
-    pub(super) fn columns(&self, id: BlockId, block: &Block, names: &[&str]) -> Option<Rc<BlockColumns>> {
+    pub(crate) fn columns(&self, id: BlockId, block: &Block, names: &[&str]) -> Option<Rc<BlockColumns>> {
         let id = BlockId { block: id.block | COLUMNS, ..id };
         let known = match self.cache.borrow_mut().get(&id) {
             Some(DecodedRecord::Columns(None)) => return None,
@@ -259,17 +259,17 @@ impl BlockCache {
     }
 
     /// Whether it has a record. This counts as no use of it.
-    pub(super) fn holds(&self, id: BlockId) -> bool {
+    pub(crate) fn holds(&self, id: BlockId) -> bool {
         self.cache.borrow().peek(&id).is_some()
     }
 
     /// Adds a record that was just written, so its first read finds it here.
-    pub(super) fn insert(&self, id: BlockId, record: DecodedRecord) {
+    pub(crate) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);
     }
 
     /// Forgets a record.
-    pub(super) fn remove(&self, id: BlockId) {
+    pub(crate) fn remove(&self, id: BlockId) {
         let mut cache = self.cache.borrow_mut();
         cache.remove(&id);
         cache.remove(&BlockId { block: id.block | COLUMNS, ..id });
@@ -278,7 +278,7 @@ impl BlockCache {
     /// Reads records in one trip and pins them. They also go into the cache, except for a compaction, which does not read
     /// its blocks again. If another reader is already loading a record into the cache, this waits for it. A block that the
     /// cache has as it is stored needs no trip.
-    pub(super) async fn load(
+    pub(crate) async fn load(
         &self,
         storage: &AnyStorage,
         wants: &[RecordId],
@@ -367,7 +367,7 @@ impl BlockCache {
     }
 
     /// Rebuilds the index `id` from the blocks before it. Returns the error of a block that cannot be read either.
-    pub(super) async fn rebuild(&self, storage: &AnyStorage, id: BlockId) -> Result<SegmentMeta> {
+    pub(crate) async fn rebuild(&self, storage: &AnyStorage, id: BlockId) -> Result<SegmentMeta> {
         let mut index = Rebuild::default();
         for block in 0..id.block {
             let block = BlockId { block, ..id };
@@ -397,18 +397,18 @@ impl BlockCache {
     }
 
     /// The damaged indexes that were not reported yet.
-    pub(super) fn take_rebuilt(&self) -> Vec<(BlockId, Error)> {
+    pub(crate) fn take_rebuilt(&self) -> Vec<(BlockId, Error)> {
         self.untold.take()
     }
 
     /// Bytes held, hits, misses.
-    pub(super) fn stats(&self) -> (u64, u64, u64) {
+    pub(crate) fn stats(&self) -> (u64, u64, u64) {
         (self.cache.borrow().weight(), self.hits.get(), self.misses.get())
     }
 }
 
 /// A borrowed part of the cache's budget.
-pub(super) struct Loan<'a> {
+pub(crate) struct Loan<'a> {
     cache: &'a BlockCache,
     steps: u64,
 }

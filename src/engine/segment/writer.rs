@@ -1,10 +1,10 @@
 //! Writes a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, DecodedRecord};
-use super::rows::keys::{before, tree_of};
-use super::rows::row::MergedRow;
 use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
-use super::versions::part::{Part, Segment};
+use crate::engine::rows::keys::{before, tree_of};
+use crate::engine::rows::row::MergedRow;
+use crate::engine::versions::part::{Part, Segment};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
@@ -29,7 +29,7 @@ const LARGE_ROW: usize = 40 << 10;
 
 /// Builds one segment.
 #[derive(Debug)]
-pub(super) struct SegmentWriter {
+pub(crate) struct SegmentWriter {
     id: SegmentId,
     block: BlockBuilder,
     block_bytes: usize,
@@ -118,14 +118,14 @@ struct PartBuilder {
 }
 
 /// A finished segment and its parts by tree.
-pub(super) struct FinishedSegment {
-    pub(super) parts: Vec<(TreeId, Rc<Part>)>,
-    pub(super) bytes: u64,
+pub(crate) struct FinishedSegment {
+    pub(crate) parts: Vec<(TreeId, Rc<Part>)>,
+    pub(crate) bytes: u64,
 }
 
 impl SegmentWriter {
     /// A segment whose parts are cut at `cuts`, the boundaries between partitions.
-    pub(super) fn new(id: SegmentId, block_bytes: usize, form: Form, cuts: Rc<[Box<[u8]>]>) -> Self {
+    pub(crate) fn new(id: SegmentId, block_bytes: usize, form: Form, cuts: Rc<[Box<[u8]>]>) -> Self {
         Self {
             id,
             block: BlockBuilder::default(),
@@ -152,17 +152,17 @@ impl SegmentWriter {
     }
 
     /// Stored bytes so far, without the open block.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Entries so far.
-    pub(super) fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
 
     /// Bytes that wait to be staged.
-    pub(super) fn ready_bytes(&self) -> usize {
+    pub(crate) fn ready_bytes(&self) -> usize {
         self.ready_bytes
     }
 
@@ -172,7 +172,7 @@ impl SegmentWriter {
     }
 
     /// Adds a row's fragments: `rows` are newest first, with their seqnos. Keys ascend; each comes once.
-    pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, MergedRow<'_>)]) -> Result<(), Damage> {
+    pub(crate) fn push(&mut self, key: &[u8], rows: &[(u64, MergedRow<'_>)]) -> Result<(), Damage> {
         let weight = rows.first().map(|(_, row)| weigh(key, row.head, &row.cells)).unwrap_or_default();
         let alone = rows.len() == 1 && rows.iter().all(|(_, row)| self.surely_fits(weight, &row.cells));
         if !alone && rows.iter().map(|(_, row)| size(&row.cells)).sum::<usize>() > self.most_of_row() {
@@ -189,7 +189,7 @@ impl SegmentWriter {
     }
 
     /// Adds a row of one fragment, as [`SegmentWriter::push`] does.
-    pub(super) fn put(&mut self, key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Result<(), Damage> {
+    pub(crate) fn put(&mut self, key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Result<(), Damage> {
         let weight = weigh(key, head, cells);
         if !self.surely_fits(weight, cells) && size(cells) > self.most_of_row() {
             return self.push_large(key, 0, false, head, cells);
@@ -220,7 +220,7 @@ impl SegmentWriter {
 
     /// Begins an entry whose cells arrive one by one, in order; it may go over several blocks. An `older` entry belongs
     /// to the same row as the entry before.
-    pub(super) fn open(&mut self, key: &[u8], seqno: u64, older: bool, head: FragmentHead) -> Result<(), Damage> {
+    pub(crate) fn open(&mut self, key: &[u8], seqno: u64, older: bool, head: FragmentHead) -> Result<(), Damage> {
         if older {
             self.cut_block()?;
             self.meta.continue_block(key, None);
@@ -257,7 +257,7 @@ impl SegmentWriter {
     }
 
     /// Adds the next cell of the open entry.
-    pub(super) fn add_cell(&mut self, cell: &CellChange<'_>) -> Result<(), Damage> {
+    pub(crate) fn add_cell(&mut self, cell: &CellChange<'_>) -> Result<(), Damage> {
         let most = match &self.open {
             Some(open) if open.continues => self.raw_target,
             _ => self.most_of_row(),
@@ -290,7 +290,7 @@ impl SegmentWriter {
     }
 
     /// Ends the open entry.
-    pub(super) fn close_entry(&mut self) {
+    pub(crate) fn close_entry(&mut self) {
         self.close_part_of_entry();
         let Some(open) = self.open.take() else { return };
         if !open.older {
@@ -394,7 +394,7 @@ impl SegmentWriter {
     }
 
     /// The finished records, in pieces to stage call by call. Their content is in the cache from now on.
-    pub(super) fn take_ready(&mut self, cache: &BlockCache) -> Vec<Staging> {
+    pub(crate) fn take_ready(&mut self, cache: &BlockCache) -> Vec<Staging> {
         for (id, block) in self.decoded.drain(..) {
             cache.insert(id, block);
         }
@@ -415,7 +415,7 @@ impl SegmentWriter {
     }
 
     /// Closes the segment; the finished records are the rest of it. `None` if it is empty.
-    pub(super) fn close(&mut self) -> Result<Option<ClosedSegment>> {
+    pub(crate) fn close(&mut self) -> Result<Option<ClosedSegment>> {
         if self.entries == 0 {
             return Ok(None);
         }
@@ -447,14 +447,14 @@ impl SegmentWriter {
 
 /// Records of a segment for one call of [`Storage::stage`](crate::storage::Storage::stage).
 #[derive(Debug)]
-pub(super) struct Staging {
-    pub(super) segment: SegmentId,
-    pub(super) records: Vec<(u32, Bytes)>,
+pub(crate) struct Staging {
+    pub(crate) segment: SegmentId,
+    pub(crate) records: Vec<(u32, Bytes)>,
 }
 
 /// A segment that takes no more rows.
 #[derive(Debug)]
-pub(super) struct ClosedSegment {
+pub(crate) struct ClosedSegment {
     segment: Segment,
     parts: Vec<PartBuilder>,
     data_bytes: u64,
@@ -462,7 +462,7 @@ pub(super) struct ClosedSegment {
 
 impl ClosedSegment {
     /// The segment. `seqno` is that of all entries if it was loaded.
-    pub(super) fn finish(self, seqno: Option<u64>) -> FinishedSegment {
+    pub(crate) fn finish(self, seqno: Option<u64>) -> FinishedSegment {
         let segment = Rc::new(Segment { seqno, ..self.segment });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();
         let parts = self.parts.into_iter().map(|part| {
