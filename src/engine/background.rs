@@ -4,7 +4,7 @@ use super::backlog::MAX_FROZEN;
 use super::base::latch::Latch;
 use super::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
-use super::merge::Sources;
+use super::read::merge::Sources;
 use super::rewrite::Input;
 use super::rows::row::Keep;
 use super::versions::version::Edit;

@@ -10,7 +10,7 @@ use super::change_records::{record_cell, record_key};
 use super::memory::images::Images;
 use super::memory::overlay::Overlay;
 use super::pending::{Group, Pending};
-use super::read::{Depth, Look, ascending};
+use super::read::reader::{Depth, Look, ascending};
 use super::rows::holds::Holds;
 use super::rows::keys::full_key;
 use super::rows::row::{self, DatedFragment, RowView};

@@ -3,8 +3,8 @@
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
 //! [`overlay`](memory::overlay)), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
-//! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
-//! it again through [`merge`] and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
+//! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`](read::reader) finds
+//! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
@@ -28,14 +28,10 @@ mod contents;
 mod decide;
 mod housekeeping;
 mod inspect;
-mod large_row;
 mod leadership;
 mod memory;
-mod merge;
 mod metrics;
-mod passing;
 mod pending;
-mod profile;
 mod read;
 mod ready;
 mod recover;
@@ -44,7 +40,6 @@ mod reserve;
 mod rewrite;
 mod room;
 mod rows;
-mod run_cursor;
 mod salvage;
 mod segment;
 mod split;
@@ -74,9 +69,9 @@ pub use inspect::{
 };
 pub use memory::overlay::Overlay;
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
-pub use passing::{BlockFilter, BlockRows};
-pub use profile::Mass;
-pub use read::{Depth, Needs, ScanOptions};
+pub use read::passing::{BlockFilter, BlockRows};
+pub use read::profile::Mass;
+pub use read::reader::{Depth, Needs, ScanOptions};
 pub(crate) use rows::keys::boundary_behind;
 pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::RowView;

@@ -1,8 +1,8 @@
 //! Merges sources into new segments, for flush and compaction.
 
 use super::Engine;
-use super::large_row::{EntryMerge, LargeRow, Layer};
-use super::merge::{Merge, MergeStep, Sources};
+use super::read::large_row::{EntryMerge, LargeRow, Layer};
+use super::read::merge::{Merge, MergeStep, Sources};
 use super::rows::holds::Holds;
 use super::rows::keys::{Direction, KeyRange};
 use super::rows::row::{self, Course, DatedFragment, Keep, MergedRow};

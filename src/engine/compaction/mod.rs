@@ -14,7 +14,7 @@ use super::versions::partition::Partition;
 use super::versions::partition::PartitionId;
 use super::versions::version::Edit;
 use super::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
-use crate::engine::merge::Sources;
+use crate::engine::read::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::modules::Module;

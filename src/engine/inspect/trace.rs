@@ -1,6 +1,6 @@
 //! The path of a read of one row: where it looks, where it need not look and why, and what that costs.
 //!
-//! A plain read pays nothing for this: the path is walked here, beside the code of reads (`engine/read.rs`), over the same data and
+//! A plain read pays nothing for this: the path is walked here, beside the code of reads (`engine/read/reader.rs`), over the same data and
 //! by the same rules. It loads what the read would load, so a plain read that follows in the same turn finds all of it. The tests
 //! compare both.
 
@@ -8,7 +8,7 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::memory::images::Image;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::read::{Depth, Look, Needs};
+use crate::engine::read::reader::{Depth, Look, Needs};
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::RowView;
 use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};

@@ -4,7 +4,7 @@
 //! newest operation counts. A deletion of a column hides everything older in it.
 
 use crate::collections::sort::sort_by;
-use crate::engine::read::Depth;
+use crate::engine::read::reader::Depth;
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::wire::{Damage, Decoded};
 use crate::model::version::Retention;

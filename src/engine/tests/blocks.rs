@@ -1,7 +1,7 @@
 //! The sizes of blocks.
 
-use super::merge::{Merge, MergeStep};
 use super::*;
+use crate::engine::read::merge::{Merge, MergeStep};
 use crate::engine::rows::keys::{full_key, tree_range};
 use crate::engine::segment::cache::{Pins, RecordId, Usage};
 use crate::format::record::MAX_COLUMNS_RAW;

@@ -1,7 +1,7 @@
 //! Freed space: unused data goes, and no other data.
 
 use super::*;
-use crate::engine::merge::Sources;
+use crate::engine::read::merge::Sources;
 use crate::engine::rewrite::Input;
 use crate::engine::rows::row::Keep;
 use crate::engine::versions::partition::Partition;

@@ -2,7 +2,7 @@
 
 use super::partition::Partitions;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::merge::Sources;
+use crate::engine::read::merge::Sources;
 use crate::engine::rows::keys::KeyRange;
 use std::rc::Rc;
 

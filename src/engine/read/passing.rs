@@ -4,10 +4,10 @@
 //! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: reading the columns
 //! of a block costs about as much as visiting a fortieth of its rows.
 
-use super::rows::keys::{Bounds, Direction};
 use super::run_cursor::RunCursor;
-use super::segment::cache::BlockCache;
 use crate::collections::order::compare;
+use crate::engine::rows::keys::{Bounds, Direction};
+use crate::engine::segment::cache::BlockCache;
 use crate::format::block::Block;
 use crate::format::block_columns::BlockColumns;
 use crate::storage::BlockId;
@@ -61,7 +61,7 @@ pub trait BlockFilter {
 const LEAST_PART: usize = 32;
 
 /// The filter of a step of a walk.
-pub(super) struct Passing<'s> {
+pub(crate) struct Passing<'s> {
     filter: &'s dyn BlockFilter,
     cache: &'s BlockCache,
     bounds: Bounds<'s>,
@@ -72,7 +72,7 @@ pub(super) struct Passing<'s> {
 }
 
 impl<'s> Passing<'s> {
-    pub(super) fn new(
+    pub(crate) fn new(
         filter: &'s dyn BlockFilter,
         cache: &'s BlockCache,
         (bounds, direction): (Bounds<'s>, Direction),
@@ -82,13 +82,13 @@ impl<'s> Passing<'s> {
     }
 
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.filter.is_on()
     }
 
     /// Passes rows over, from the key `last` on. Then `last` is the last of them, and the cursor stands on it. Returns their number.
     #[inline(never)]
-    pub(super) fn over<'k>(
+    pub(crate) fn over<'k>(
         &mut self,
         last: &mut Vec<u8>,
         runs: &mut [RunCursor<'_>],

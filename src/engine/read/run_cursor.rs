@@ -2,11 +2,11 @@
 //! that it needs to move.
 
 use super::large_row::Layer;
-use super::rows::keys::{Bounds, Direction, within};
-use super::rows::row::DatedFragment;
-use super::segment::cache::{BlockCache, DecodedRecord, Pins, RecordId};
-use super::versions::part::Part;
 use crate::collections::order::compare;
+use crate::engine::rows::keys::{Bounds, Direction, within};
+use crate::engine::rows::row::DatedFragment;
+use crate::engine::segment::cache::{BlockCache, DecodedRecord, Pins, RecordId};
+use crate::engine::versions::part::Part;
 use crate::error::Result;
 use crate::format::block::Block;
 use crate::format::segment::SegmentMeta;
@@ -17,7 +17,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 /// The records that a cursor needs to move.
-pub(super) struct Halt(pub(super) Vec<RecordId>);
+pub(crate) struct Halt(pub(crate) Vec<RecordId>);
 
 impl From<RecordId> for Halt {
     fn from(want: RecordId) -> Self {
@@ -26,7 +26,7 @@ impl From<RecordId> for Halt {
 }
 
 /// A cursor over a run of segment parts.
-pub(super) struct RunCursor<'a> {
+pub(crate) struct RunCursor<'a> {
     parts: &'a [Rc<Part>],
     cache: &'a BlockCache,
     pins: &'a Pins,
@@ -34,52 +34,52 @@ pub(super) struct RunCursor<'a> {
     piecewise: bool,
     /// The place to start from; the walk is done with everything before.
     place: RunPlace,
-    pub(super) at: Option<CursorPosition>,
+    pub(crate) at: Option<CursorPosition>,
 }
 
 /// How far a run was walked. A cut part's bounds are not keys of its own, so keys do not tell that the part is done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RunPlace {
+pub(crate) struct RunPlace {
     /// The number of parts that are not done.
-    pub(super) left: usize,
+    pub(crate) left: usize,
     /// The current block in the first of those, once the cursor has entered one.
-    pub(super) block: Option<u32>,
+    pub(crate) block: Option<u32>,
 }
 
 /// The position of a run's cursor: on all entries of one key.
-pub(super) struct CursorPosition {
+pub(crate) struct CursorPosition {
     part_index: usize,
     part: Rc<Part>,
     meta: Rc<SegmentMeta>,
-    pub(super) id: BlockId,
+    pub(crate) id: BlockId,
     block: Rc<Block>,
     /// The entries of the key, newest first.
     entries: std::ops::Range<usize>,
     /// Of a large row: the numbers of its blocks in the segment, and the blocks, unless the walk is piecewise. `block` is
     /// then the last of them in the walk's direction, or the first that the cursor met.
-    pub(super) span: std::ops::Range<u32>,
+    pub(crate) span: std::ops::Range<u32>,
     blocks: Vec<(BlockId, Rc<Block>)>,
 }
 
 impl CursorPosition {
     #[inline(always)]
-    pub(super) fn key(&self) -> Option<&[u8]> {
+    pub(crate) fn key(&self) -> Option<&[u8]> {
         self.block.key(self.entries.start)
     }
 
     /// The block that it stands in, if its rows are not large.
-    pub(super) fn block_of_small_rows(&self) -> Option<&Block> {
+    pub(crate) fn block_of_small_rows(&self) -> Option<&Block> {
         (!self.meta.has_large_rows()).then_some(&*self.block)
     }
 
     /// The seqno of all entries of the segment, if it was loaded.
-    pub(super) fn loaded_at(&self) -> Option<u64> {
+    pub(crate) fn loaded_at(&self) -> Option<u64> {
         self.part.segment.seqno
     }
 
     /// The entries of the block from here on, in the walk's direction, up to the end of the part, of `bounds`, and before the key
     /// `other`.
-    pub(super) fn stretch(
+    pub(crate) fn stretch(
         &self,
         bounds: Bounds<'_>,
         other: Option<&[u8]>,
@@ -118,7 +118,7 @@ impl CursorPosition {
     }
 
     /// Moves to an entry of the block, the only one of its key.
-    pub(super) fn go_to(&mut self, index: usize) {
+    pub(crate) fn go_to(&mut self, index: usize) {
         self.entries = index..index + 1;
     }
 
@@ -132,7 +132,7 @@ impl CursorPosition {
         if direction == Direction::Forward { Some(number + 1) } else { number.checked_sub(1) }
     }
 
-    pub(super) fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<DatedFragment<'a>>) -> Result<(), Damage> {
+    pub(crate) fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<DatedFragment<'a>>) -> Result<(), Damage> {
         if self.blocks.is_empty() {
             return self.fragments_in(&self.block, self.entries.clone(), seqno, out);
         }
@@ -163,7 +163,7 @@ impl CursorPosition {
     }
 
     /// The entries of the key, newest first.
-    pub(super) fn layers(&self) -> Vec<Layer> {
+    pub(crate) fn layers(&self) -> Vec<Layer> {
         let layer = |blocks, entry| Layer::new(Rc::clone(&self.part), Rc::clone(&self.meta), blocks, entry);
         if self.span.len() <= 1 {
             let block = self.id.block;
@@ -183,7 +183,7 @@ impl CursorPosition {
 
 impl<'a> RunCursor<'a> {
     /// A cursor over a run that was walked up to this place. It is not placed yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         parts: &'a [Rc<Part>],
         place: RunPlace,
         (cache, pins): (&'a BlockCache, &'a Pins),
@@ -196,7 +196,7 @@ impl<'a> RunCursor<'a> {
 
 impl RunCursor<'_> {
     /// Pins the records that it stands on, and the blocks that were read ahead of it.
-    pub(super) fn pin(&self, pins: &mut Pins) {
+    pub(crate) fn pin(&self, pins: &mut Pins) {
         let Some(at) = &self.at else { return };
         pins.insert(at.id, DecodedRecord::Block(Rc::clone(&at.block)));
         pins.insert(at.part.segment.meta(), DecodedRecord::Meta(Rc::clone(&at.meta)));
@@ -212,12 +212,12 @@ impl RunCursor<'_> {
         }
     }
 
-    pub(super) fn key(&self) -> Option<&[u8]> {
+    pub(crate) fn key(&self) -> Option<&[u8]> {
         self.at.as_ref().and_then(CursorPosition::key)
     }
 
     /// The place of this cursor.
-    pub(super) fn place(&self) -> RunPlace {
+    pub(crate) fn place(&self) -> RunPlace {
         let at = self.at.as_ref();
         at.map_or(self.place, |at| RunPlace { left: self.left_from(at.part_index), block: Some(at.id.block) })
     }
@@ -231,7 +231,7 @@ impl RunCursor<'_> {
     }
 
     /// Moves to the first key of the range.
-    pub(super) fn seek(&mut self, (lower, upper): Bounds<'_>) -> Result<(), Halt> {
+    pub(crate) fn seek(&mut self, (lower, upper): Bounds<'_>) -> Result<(), Halt> {
         match self.direction {
             Direction::Forward => {
                 let part_index = match lower {
@@ -307,7 +307,7 @@ impl RunCursor<'_> {
     }
 
     /// Moves to the next key.
-    pub(super) fn advance(&mut self, read_ahead: u32) -> Result<(), Halt> {
+    pub(crate) fn advance(&mut self, read_ahead: u32) -> Result<(), Halt> {
         if let Some(at) = &mut self.at {
             at.entries = match self.direction {
                 Direction::Forward => at.entries.end..at.entries.end,

@@ -5,14 +5,14 @@
 //! the last visited one. So no cursor and no borrow outlives an await. Reads, flush and compaction share this code.
 
 use super::large_row::LargeRow;
-use super::memory::memtable::{Memtable, Rows, Slots};
 use super::passing::{BlockFilter, Passing};
-use super::rows::keys::{Bounds, Direction, KeyRange, within};
-use super::rows::row::DatedFragment;
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
-use super::segment::cache::{BlockCache, Pins, RecordId, damaged};
-use super::versions::part::Part;
 use crate::collections::order::compare;
+use crate::engine::memory::memtable::{Memtable, Rows, Slots};
+use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
+use crate::engine::rows::row::DatedFragment;
+use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
+use crate::engine::versions::part::Part;
 use crate::error::{Error, Result};
 use std::cell::Ref;
 use std::cmp::Ordering;
@@ -22,13 +22,13 @@ use std::rc::Rc;
 
 /// The sources: memtables, newest first, then runs, newest first. The parts of a run ascend without overlap.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sources {
-    pub(super) memtables: Vec<Rc<Memtable>>,
-    pub(super) runs: Vec<Vec<Rc<Part>>>,
+pub(crate) struct Sources {
+    pub(crate) memtables: Vec<Rc<Memtable>>,
+    pub(crate) runs: Vec<Vec<Rc<Part>>>,
 }
 
 /// How a step ended.
-pub(super) enum MergeStep {
+pub(crate) enum MergeStep {
     /// The range is at its end.
     Done,
     /// The visitor has enough rows.
@@ -43,8 +43,8 @@ pub(super) enum MergeStep {
 
 /// A walk over a range, step by step.
 #[derive(Debug)]
-pub(super) struct Merge {
-    pub(super) sources: Sources,
+pub(crate) struct Merge {
+    pub(crate) sources: Sources,
     /// The rest of the range.
     range: KeyRange,
     direction: Direction,
@@ -61,7 +61,7 @@ pub(super) struct Merge {
 }
 
 /// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
-pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<ControlFlow<()>> + 'v;
+pub(crate) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<ControlFlow<()>> + 'v;
 
 const MAX_READ_AHEAD: u32 = 8;
 
@@ -72,29 +72,29 @@ const MOST_AT_ONCE: usize = 256 << 10;
 const STEP_ROWS: u32 = 5000;
 
 impl Merge {
-    pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
+    pub(crate) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
         let places = sources.runs.iter().map(|run| RunPlace { left: run.len(), block: None }).collect();
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
     }
 
     /// Returns rows in several blocks, or in large blocks of several runs, as [`MergeStep::Large`], so that no row has to
     /// fit in memory. The sources must not include memtables.
-    pub(super) fn piecewise(&mut self) {
+    pub(crate) fn piecewise(&mut self) {
         self.piecewise = true;
     }
 
     /// Limits read-ahead to so many blocks of each run.
-    pub(super) fn read_ahead_at_most(&mut self, blocks: u32) {
+    pub(crate) fn read_ahead_at_most(&mut self, blocks: u32) {
         self.most_ahead = blocks.clamp(1, MAX_READ_AHEAD);
     }
 
     /// Takes one step.
-    pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<MergeStep> {
+    pub(crate) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<MergeStep> {
         self.step_passing(cache, pins, None, visit)
     }
 
     /// Takes one step, in which a filter may pass rows over.
-    pub(super) fn step_passing(
+    pub(crate) fn step_passing(
         &mut self,
         cache: &BlockCache,
         pins: &Pins,

@@ -8,14 +8,14 @@
 //! A row in several sources counts about once. If a newer source also has the last row of an older stretch, all rows of
 //! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
-use super::Engine;
 use super::merge::{Merge, MergeStep, Sources};
-use super::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
-use super::rows::row;
-use super::segment::cache::{DecodedRecord, Pins, Usage};
-use super::segment::sampler::{Sampler, weigh};
-use super::versions::part::Part;
 use crate::collections::sort::sort_by;
+use crate::engine::Engine;
+use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
+use crate::engine::rows::row;
+use crate::engine::segment::cache::{DecodedRecord, Pins, Usage};
+use crate::engine::segment::sampler::{Sampler, weigh};
+use crate::engine::versions::part::Part;
 use crate::error::{Error, Result};
 use crate::format::segment::{SampleWeight, SegmentMeta};
 use crate::model::TreeId;
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// The indexes of the segments of these parts. Those that are not in memory are loaded in one trip.
-    pub(super) async fn metas(&self, parts: &[Rc<Part>]) -> Result<Vec<Rc<SegmentMeta>>> {
+    pub(in crate::engine) async fn metas(&self, parts: &[Rc<Part>]) -> Result<Vec<Rc<SegmentMeta>>> {
         let (mut pins, mut wants) = (Pins::default(), Vec::new());
         for part in parts {
             let id = part.segment.meta();

@@ -4,11 +4,11 @@
 //! piece ends where the next block of any layer begins, so each layer needs only one block in memory. The [`Course`] is
 //! the state that a merge keeps across a cut.
 
-use super::rows::row::{Course, Keep, Word, merge_words, retain_cells};
-use super::segment::cache::{BlockCache, Pins, RecordId, damaged};
-use super::segment::writer::SegmentWriter;
-use super::versions::part::Part;
-use super::work::WorkObserver;
+use crate::engine::rows::row::{Course, Keep, Word, merge_words, retain_cells};
+use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
+use crate::engine::segment::writer::SegmentWriter;
+use crate::engine::versions::part::Part;
+use crate::engine::work::WorkObserver;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
 use crate::format::fragment::{Fragment, FragmentHead};
@@ -24,16 +24,16 @@ const PIECE_CELLS: usize = 4096;
 
 /// A row, and its layers.
 #[derive(Debug)]
-pub(super) struct LargeRow {
+pub(crate) struct LargeRow {
     /// Its key, tree included.
-    pub(super) key: Box<[u8]>,
+    pub(crate) key: Box<[u8]>,
     /// Newest first.
-    pub(super) layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
 }
 
 /// An entry of a row in a segment, on its way through a merge.
 #[derive(Debug)]
-pub(super) struct Layer {
+pub(crate) struct Layer {
     part: Rc<Part>,
     meta: Rc<SegmentMeta>,
     /// The remaining blocks; the first of them is `block` once that is loaded.
@@ -46,7 +46,7 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    pub(super) fn new(part: Rc<Part>, meta: Rc<SegmentMeta>, blocks: Range<u32>, entry: usize) -> Self {
+    pub(crate) fn new(part: Rc<Part>, meta: Rc<SegmentMeta>, blocks: Range<u32>, entry: usize) -> Self {
         Self { part, meta, blocks, block: None, entry, left: usize::MAX }
     }
 
@@ -55,7 +55,7 @@ impl Layer {
     }
 
     /// Takes its next block, or returns the record to load first.
-    pub(super) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<RecordId> {
+    pub(crate) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<RecordId> {
         if self.block.is_none() {
             match cache.block(self.id(), pins) {
                 Ok(block) => self.block = Some(block),
@@ -92,7 +92,7 @@ impl Layer {
     }
 
     /// Its seqno, and the head of its fragment.
-    pub(super) fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
+    pub(crate) fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
         let Some(block) = &self.block else { return Err(self.damaged("a block was not loaded")) };
         let entry = self.open(block, key)?;
         let fragment = block.fragment(&entry).map_err(|damage| damaged(self.id(), &damage))?;
@@ -101,23 +101,23 @@ impl Layer {
 }
 
 /// Writes one entry from layers of a row that no reader tells apart.
-pub(super) struct EntryMerge<'r> {
-    pub(super) key: &'r [u8],
-    pub(super) seqno: u64,
-    pub(super) head: FragmentHead,
-    pub(super) keep: Keep,
-    pub(super) course: Course,
+pub(crate) struct EntryMerge<'r> {
+    pub(crate) key: &'r [u8],
+    pub(crate) seqno: u64,
+    pub(crate) head: FragmentHead,
+    pub(crate) keep: Keep,
+    pub(crate) course: Course,
     /// An entry of the row was written before.
-    pub(super) older: bool,
-    pub(super) opened: bool,
+    pub(crate) older: bool,
+    pub(crate) opened: bool,
     /// The puts of the piece that is being merged, if somebody counts them.
-    pub(super) puts: u64,
-    pub(super) observer: Option<Rc<dyn WorkObserver>>,
+    pub(crate) puts: u64,
+    pub(crate) observer: Option<Rc<dyn WorkObserver>>,
 }
 
 impl EntryMerge<'_> {
     /// Writes the next piece of the layers, whose blocks are loaded. Returns whether it was the last one.
-    pub(super) fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
+    pub(crate) fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
         let mut held = Vec::with_capacity(layers.len());
         for layer in &*layers {
             let Some(block) = &layer.block else { return Err(layer.damaged("a block was not loaded")) };

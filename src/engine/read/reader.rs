@@ -3,20 +3,20 @@
 //! Reads of data in memory finish in one synchronous section. A read sees all operations that were asked for before it.
 //! If a write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
-use super::Engine;
-use super::memory::images::{Image, Images};
-use super::memory::memtable::{PRIVATE, Rows};
-use super::memory::overlay::Overlay;
 use super::merge::{Merge, MergeStep};
 use super::passing::BlockFilter;
-use super::rows::holds::Hold;
-use super::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
-use super::rows::row::{self, DatedFragment, RowView};
-use super::segment::cache::{Pins, RecordId, Usage, damaged};
-use super::versions::part::Part;
-use super::versions::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;
+use crate::engine::Engine;
+use crate::engine::memory::images::{Image, Images};
+use crate::engine::memory::memtable::{PRIVATE, Rows};
+use crate::engine::memory::overlay::Overlay;
+use crate::engine::rows::holds::Hold;
+use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
+use crate::engine::rows::row::{self, DatedFragment, RowView};
+use crate::engine::segment::cache::{Pins, RecordId, Usage, damaged};
+use crate::engine::versions::part::Part;
+use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::model::select::{Need, Stretch};
@@ -53,14 +53,14 @@ impl ScanOptions<'_> {
 
 /// The parameters of a lookup.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'l> {
-    pub(super) snapshot: &'l Snapshot,
-    pub(super) pins: &'l Pins,
+pub(crate) struct Look<'l> {
+    pub(crate) snapshot: &'l Snapshot,
+    pub(crate) pins: &'l Pins,
     /// The part of the row that the reader needs; without it, all.
-    pub(super) needs: Option<&'l Needs<'l>>,
+    pub(crate) needs: Option<&'l Needs<'l>>,
     /// The images to use; without them, whole rows are shown.
-    pub(super) images: Option<&'l Images>,
-    pub(super) depth: Depth,
+    pub(crate) images: Option<&'l Images>,
+    pub(crate) depth: Depth,
 }
 
 /// The instant of a range read: all earlier operations, and the outcome of decisions that were open then.
@@ -72,7 +72,7 @@ struct RangeInstant {
 }
 
 impl Engine {
-    pub(super) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
+    pub(in crate::engine) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
         self.view.borrow().snapshot(overlay, tree, seqno, self.images.generation())
     }
 
@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// The same, for readers that may need less of each row.
-    pub(super) async fn read_at(
+    pub(in crate::engine) async fn read_at(
         &self,
         (depth, needs): (Depth, Option<&Needs<'_>>),
         overlay: Option<&Overlay>,
@@ -246,7 +246,7 @@ impl Engine {
 
     /// Waits for earlier operations on these rows. Returns a hold on the instant to read at, or nothing if it did not
     /// wait.
-    pub(super) async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
+    pub(in crate::engine) async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
         let turns = self.turns_of(keys).await?;
         let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
@@ -299,7 +299,12 @@ impl Engine {
 
     /// Loads records. A replaced leader has to find that out before it calls a record damaged: its successor may have
     /// deleted the record. A read may last long, and background work that becomes due does not wait for its end.
-    pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
+    pub(in crate::engine) async fn load_records(
+        &self,
+        wants: &[RecordId],
+        pins: &mut Pins,
+        usage: Usage<'_>,
+    ) -> Result<()> {
         self.tick();
         let loaded = self.cache.load(&self.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
@@ -310,7 +315,7 @@ impl Engine {
     }
 
     /// Reports damaged indexes of segments, for each tree that has rows there.
-    pub(super) fn tell_rebuilt(&self) {
+    pub(in crate::engine) fn tell_rebuilt(&self) {
         for (id, error) in self.cache.take_rebuilt() {
             let version = Rc::clone(&self.view.borrow().version);
             for (tree, partitions) in version.trees.iter() {
@@ -322,7 +327,12 @@ impl Engine {
     }
 
     /// [`Engine::load_records`] for several readers with common records.
-    pub(super) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
+    pub(in crate::engine) async fn load_wanted(
+        &self,
+        mut wants: Vec<RecordId>,
+        pins: &mut Pins,
+        usage: Usage<'_>,
+    ) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
         self.load_records(&wants, pins, usage).await
@@ -330,7 +340,7 @@ impl Engine {
 
     /// The image to start from.
     #[inline]
-    pub(super) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
+    pub(in crate::engine) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
         let images = look.images.filter(|images| !images.is_empty())?;
         images.get(key, look.snapshot.seqno, self.versions(look.depth, key))
     }
@@ -361,7 +371,7 @@ impl Engine {
 
     /// Looks a row up: visits it, or returns the records to load first. `newer` are fragments on top of the snapshot. If
     /// an `image` is given, only those that are newer than it count.
-    pub(super) fn lookup(
+    pub(in crate::engine) fn lookup(
         &self,
         look: Look<'_>,
         key: &[u8],
@@ -503,7 +513,7 @@ impl Engine {
 }
 
 /// The keys in ascending order.
-pub(super) fn ascending(keys: &[Box<[u8]>]) -> Vec<&[u8]> {
+pub(crate) fn ascending(keys: &[Box<[u8]>]) -> Vec<&[u8]> {
     let mut keys: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
     sort_by(&mut keys, Ord::cmp);
     keys
