@@ -2,7 +2,7 @@
 
 use super::backlog::MAX_FROZEN;
 use super::base::latch::Latch;
-use super::change_records::too_early;
+use super::changes::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
 use super::read::merge::Sources;
 use super::rewrite::Input;

@@ -6,7 +6,7 @@
 //! other.
 
 use super::Engine;
-use super::change_records::{record_cell, record_key};
+use super::changes::change_records::{record_cell, record_key};
 use super::memory::images::Images;
 use super::memory::overlay::Overlay;
 use super::pending::{Group, Pending};

@@ -14,13 +14,12 @@
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
-mod arrivals;
 mod background;
 mod backlog;
 mod base;
 mod bulk_load;
 mod bulk_loader;
-mod change_records;
+mod changes;
 mod commit;
 mod commit_line;
 mod compaction;
@@ -47,7 +46,6 @@ mod sweep;
 mod traffic;
 mod trees;
 mod versions;
-mod watches;
 mod work;
 
 pub use crate::format::columns::Form;
@@ -59,8 +57,9 @@ pub use base::options::{ClockMode, Options, Shape};
 pub(crate) use base::pauses;
 pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use bulk_loader::BulkLoader;
-pub use change_records::Recorder;
-pub(crate) use change_records::{RECORD_COLUMN, record_cell, record_key};
+pub use changes::change_records::Recorder;
+pub(crate) use changes::change_records::{RECORD_COLUMN, record_cell, record_key};
+pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use decide::{Decide, Receipt, Writes};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
@@ -76,19 +75,19 @@ pub(crate) use rows::keys::boundary_behind;
 pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::RowView;
 pub use versions::partition::{PartitionId, ShapeSeen};
-pub use watches::{ChangePlace, ChangedKeys};
 pub use work::{CompactionReason, SplitReason};
 
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::AnyStorage;
-use arrivals::Arrivals;
 use base::clock::Clock;
 use base::counters::Counters;
 use base::health::Health;
 use base::slices::Slices;
 use bulk_load::BulkLoads;
+use changes::arrivals::Arrivals;
+use changes::watches::Watches;
 use commit_line::CommitLine;
 use housekeeping::Housekeeping;
 use leadership::Leadership;
@@ -100,7 +99,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;
 use versions::view::View;
-use watches::Watches;
 use work::WorkObserver;
 
 /// The engine.

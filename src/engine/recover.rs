@@ -13,7 +13,6 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::Engine;
-use super::arrivals::Arrivals;
 use super::base::clock::Clock;
 use super::base::counters::Counters;
 use super::base::health::Health;
@@ -21,6 +20,8 @@ use super::base::missing::{Missing, or_salvage};
 use super::base::options::{ClockMode, Options};
 use super::base::slices::Slices;
 use super::bulk_load::BulkLoads;
+use super::changes::arrivals::Arrivals;
+use super::changes::watches::Watches;
 use super::commit_line::CommitLine;
 use super::contents::{self, Contents, log_start};
 use super::housekeeping::Housekeeping;
@@ -35,7 +36,6 @@ use super::traffic::Traffic;
 use super::versions::manifest::StoredVersion;
 use super::versions::version::Version;
 use super::versions::view::View;
-use super::watches::Watches;
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};

@@ -1,7 +1,7 @@
 //! Readers that wait for new rows of a tree.
 
-use super::Engine;
-use super::base::latch::Latch;
+use crate::engine::Engine;
+use crate::engine::base::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// Those that wait, with their trees.
 #[derive(Debug, Default)]
-pub(super) struct Arrivals(RefCell<Vec<(TreeId, Rc<Latch<()>>)>>);
+pub(crate) struct Arrivals(RefCell<Vec<(TreeId, Rc<Latch<()>>)>>);
 
 impl Arrivals {
     fn latch(&self, tree: TreeId) -> Rc<Latch<()>> {
@@ -22,12 +22,12 @@ impl Arrivals {
         latch
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
     /// Wakes those that wait for one of these trees.
-    pub(super) fn tell(&self, has_come: impl Fn(TreeId) -> bool) {
+    pub(crate) fn tell(&self, has_come: impl Fn(TreeId) -> bool) {
         let mut waiting = self.0.borrow_mut();
         let told: Vec<_> = waiting.extract_if(.., |(tree, _)| has_come(*tree)).collect();
         drop(waiting);

@@ -6,8 +6,8 @@
 //!
 //! A record's row has the seqno of its change, so each instant sees both or neither.
 
-use super::Engine;
-use super::memory::memtable::{Memtable, Slot};
+use crate::engine::Engine;
+use crate::engine::memory::memtable::{Memtable, Slot};
 use crate::error::{Code, Error, Result};
 use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
 use std::collections::VecDeque;
@@ -30,22 +30,22 @@ type Making<'e> = Pin<Box<dyn Future<Output = Result<()>> + 'e>>;
 
 /// A change whose record is not made yet.
 #[derive(Debug)]
-pub(super) struct WaitingRecord {
-    pub(super) place: RecordPlace,
+pub(crate) struct WaitingRecord {
+    pub(crate) place: RecordPlace,
     /// The key of the changed row, tree left out.
-    pub(super) key: Box<[u8]>,
+    pub(crate) key: Box<[u8]>,
     /// The change. Its bytes stay as long as the memtable, even when a later change replaces it.
-    pub(super) slot: Slot,
+    pub(crate) slot: Slot,
 }
 
 /// The changes of a memtable whose records are not made yet, by stream. There are few streams.
 #[derive(Debug, Default)]
-pub(super) struct WaitingRecords {
+pub(crate) struct WaitingRecords {
     streams: Vec<(TreeId, VecDeque<WaitingRecord>)>,
 }
 
 impl WaitingRecords {
-    pub(super) fn push(&mut self, record: WaitingRecord) {
+    pub(crate) fn push(&mut self, record: WaitingRecord) {
         let tree = record.place.tree;
         match self.streams.iter_mut().find(|(other, _)| *other == tree) {
             Some((_, records)) => records.push_back(record),
@@ -54,29 +54,29 @@ impl WaitingRecords {
     }
 
     /// Forgets those of a stream that is gone.
-    pub(super) fn remove(&mut self, tree: TreeId) {
+    pub(crate) fn remove(&mut self, tree: TreeId) {
         self.streams.retain(|(other, _)| *other != tree);
     }
 
     /// The streams.
-    pub(super) fn trees(&self) -> impl Iterator<Item = TreeId> {
+    pub(crate) fn trees(&self) -> impl Iterator<Item = TreeId> {
         self.streams.iter().map(|(tree, _)| *tree)
     }
 
     /// Puts one back that was popped.
-    pub(super) fn put_back(&mut self, record: WaitingRecord) {
+    pub(crate) fn put_back(&mut self, record: WaitingRecord) {
         match self.streams.iter_mut().find(|(tree, _)| *tree == record.place.tree) {
             Some((_, records)) => records.push_front(record),
             None => self.push(record),
         }
     }
 
-    pub(super) fn has(&self, of: Option<TreeId>) -> bool {
+    pub(crate) fn has(&self, of: Option<TreeId>) -> bool {
         self.streams.iter().any(|(tree, _)| of.is_none_or(|of| of == *tree))
     }
 
     /// The next one: of one stream, or of any.
-    pub(super) fn pop(&mut self, of: Option<TreeId>) -> Option<WaitingRecord> {
+    pub(crate) fn pop(&mut self, of: Option<TreeId>) -> Option<WaitingRecord> {
         let at = self.streams.iter().position(|(tree, _)| of.is_none_or(|of| of == *tree))?;
         let (_, records) = self.streams.get_mut(at)?;
         let next = records.pop_front();
@@ -101,7 +101,7 @@ pub(crate) fn record_cell(time: i64, record: &[u8]) -> CellChange<'_> {
 }
 
 /// The error of who needs records before anybody can make them.
-pub(super) fn too_early() -> Error {
+pub(crate) fn too_early() -> Error {
     Error::new(Code::Unavailable, "records of streams cannot be made yet: the tables are not open")
 }
 
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Whether a memtable cannot be flushed before the recorder is set.
-    pub(super) fn is_too_early_for(&self, memtable: &Memtable) -> bool {
+    pub(in crate::engine) fn is_too_early_for(&self, memtable: &Memtable) -> bool {
         self.recorder.get().is_none() && memtable.awaits_records(None)
     }
 
@@ -139,7 +139,7 @@ impl Engine {
 
     /// Makes the records that a reader of the tree needs, if some wait. At once: the reader's instant is chosen already, and what
     /// it must wait for too.
-    pub(super) fn make_records_of(&self, tree: TreeId) -> Result<()> {
+    pub(in crate::engine) fn make_records_of(&self, tree: TreeId) -> Result<()> {
         let view = self.view.borrow();
         for memtable in view.memtables().filter(|memtable| memtable.awaits_records(Some(tree))) {
             memtable.make_records(Some(tree), usize::MAX, self.recorder.get().ok_or_else(too_early)?)?;
@@ -148,7 +148,7 @@ impl Engine {
     }
 
     /// Makes the records of a frozen memtable that wait, before its flush.
-    pub(super) async fn make_records_in(&self, memtable: &Memtable) -> Result<()> {
+    pub(in crate::engine) async fn make_records_in(&self, memtable: &Memtable) -> Result<()> {
         if memtable.awaits_records(None) {
             for_flush(self, memtable, self.recorder.get().ok_or_else(too_early)?).await?;
         }

@@ -4,9 +4,9 @@
 //! answer, misses nothing between two calls, and the engine keeps no state for it. A place that is not known any more
 //! (after a hand-over, say) gets the answer that anything may have changed.
 
-use super::Engine;
-use super::base::latch::Latch;
-use super::rows::keys::{KeyRange, TREE_BYTES, tree_range};
+use crate::engine::Engine;
+use crate::engine::base::latch::Latch;
+use crate::engine::rows::keys::{KeyRange, TREE_BYTES, tree_range};
 use crate::error::Result;
 use crate::model::TreeId;
 use bytes::Bytes;
@@ -41,7 +41,7 @@ pub struct ChangedKeys {
 
 /// Those that watch, and the last changes.
 #[derive(Debug, Default)]
-pub(super) struct Watches(RefCell<Option<Record>>);
+pub(crate) struct Watches(RefCell<Option<Record>>);
 
 /// The last changes.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ type Waiting = (KeyRange, Rc<Latch<u64>>);
 
 impl Watches {
     /// Notes the change of a key, which is behind its tree.
-    pub(super) fn note(&self, seqno: u64, key: &[u8]) {
+    pub(crate) fn note(&self, seqno: u64, key: &[u8]) {
         let mut record = self.0.borrow_mut();
         if let Some(known) = &mut *record
             && !known.note(seqno, key)
@@ -70,7 +70,7 @@ impl Watches {
     }
 
     /// Forgets all: more has changed than keys can tell.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         let record = self.0.take();
         record.into_iter().flat_map(|record| record.waiting).for_each(|(_, latch)| latch.set(1));
     }
