@@ -1,13 +1,13 @@
 //! The engine: trees of rows on a [`Storage`](crate::storage::Storage), one writer, many snapshots.
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
-//! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
-//! [`overlay`](memory::overlay)), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
+//! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
+//! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
 //! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
-//! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
+//! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
 //! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`](versions::garbage) segments to delete, [`reserve`] room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
@@ -20,17 +20,13 @@ mod base;
 mod bulk_load;
 mod bulk_loader;
 mod changes;
-mod commit;
-mod commit_line;
 mod compaction;
 mod contents;
-mod decide;
 mod housekeeping;
 mod inspect;
 mod leadership;
 mod memory;
 mod metrics;
-mod pending;
 mod read;
 mod ready;
 mod recover;
@@ -47,6 +43,7 @@ mod traffic;
 mod trees;
 mod versions;
 mod work;
+mod write;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, RecordPlace, TreeId};
@@ -60,7 +57,6 @@ pub use bulk_loader::BulkLoader;
 pub use changes::change_records::Recorder;
 pub(crate) use changes::change_records::{RECORD_COLUMN, record_cell, record_key};
 pub use changes::watches::{ChangePlace, ChangedKeys};
-pub use decide::{Decide, Receipt, Writes};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
     RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
@@ -76,6 +72,7 @@ pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::RowView;
 pub use versions::partition::{PartitionId, ShapeSeen};
 pub use work::{CompactionReason, SplitReason};
+pub use write::decide::{Decide, Receipt, Writes};
 
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
@@ -88,7 +85,6 @@ use base::slices::Slices;
 use bulk_load::BulkLoads;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
-use commit_line::CommitLine;
 use housekeeping::Housekeeping;
 use leadership::Leadership;
 use memory::images::Images;
@@ -100,6 +96,7 @@ use std::rc::{Rc, Weak};
 use traffic::Traffic;
 use versions::view::View;
 use work::WorkObserver;
+use write::commit_line::CommitLine;
 
 /// The engine.
 pub struct Engine {
@@ -229,7 +226,7 @@ impl Engine {
     pub fn stop(&self, error: Error) {
         let error = self.line.end(error);
         let groups = self.line.pending.borrow_mut().fail_waiting();
-        pending::fail(groups, &error);
+        write::pending::fail(groups, &error);
         self.reserve.end();
         self.house.tell_work_ended();
         self.arrivals.tell(|_| true);

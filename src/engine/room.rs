@@ -15,8 +15,8 @@
 
 use super::Engine;
 use super::base::pauses::Pauses;
-use super::pending::Group;
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
+use super::write::pending::Group;
 use crate::error::{Code, Error, Result};
 use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId};
 use bytes::Bytes;

@@ -3,11 +3,11 @@
 //! Writes that arrive during a commit share the next one. Later conditions and increments see them on top of the store.
 //! Ordinary reads wait until earlier writes are stored, and then see those.
 
-use super::base::latch::Latch;
-use super::rows::keys::TREE_BYTES;
-use super::rows::row::DatedFragment;
-use super::versions::version::Edit;
 use crate::collections::small_map::SmallMap;
+use crate::engine::base::latch::Latch;
+use crate::engine::rows::keys::TREE_BYTES;
+use crate::engine::rows::row::DatedFragment;
+use crate::engine::versions::version::Edit;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
@@ -26,7 +26,7 @@ const GROUP_WRITES: u64 = 10_000;
 
 /// Writes that become durable together, in one log record.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     batch: RefCell<BatchBuilder>,
     /// The group has a write that adds to rows; it has one that deletes.
     adds: Cell<bool>,
@@ -34,16 +34,16 @@ pub(super) struct Group {
     /// The trees that it writes to.
     trees: RefCell<Vec<TreeId>>,
     /// Set when the group is stored or has failed.
-    pub(super) done: Latch<Result<()>>,
+    pub(crate) done: Latch<Result<()>>,
 }
 
 impl Group {
-    pub(super) fn batch(&self) -> Ref<'_, BatchBuilder> {
+    pub(crate) fn batch(&self) -> Ref<'_, BatchBuilder> {
         self.batch.borrow()
     }
 
     /// Whether it writes to the tree.
-    pub(super) fn has(&self, tree: TreeId) -> bool {
+    pub(crate) fn has(&self, tree: TreeId) -> bool {
         self.trees.borrow().contains(&tree)
     }
 
@@ -53,21 +53,21 @@ impl Group {
     }
 
     /// Whether it adds to rows. The meter's own writes do not count.
-    pub(super) fn adds(&self) -> bool {
+    pub(crate) fn adds(&self) -> bool {
         self.adds.get()
     }
 
     /// Whether it deletes and adds nothing.
-    pub(super) fn frees(&self) -> bool {
+    pub(crate) fn frees(&self) -> bool {
         self.deletes.get() && !self.adds.get()
     }
 }
 
 /// A version change that waits for its commit.
 #[derive(Debug)]
-pub(super) struct PendingEdit {
-    pub(super) edit: Edit,
-    pub(super) done: Rc<Latch<Result<()>>>,
+pub(crate) struct PendingEdit {
+    pub(crate) edit: Edit,
+    pub(crate) done: Rc<Latch<Result<()>>>,
 }
 
 /// The pending writes of one row.
@@ -79,7 +79,7 @@ struct PendingRow {
 
 /// All pending writes and version changes.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     /// Groups that no commit has taken yet, oldest first; the last one takes new writes.
     groups: VecDeque<Rc<Group>>,
     /// The group whose commit is in flight.
@@ -91,13 +91,13 @@ pub(super) struct Pending {
     /// The newest group takes no more writes, because the seqno behind its last one is in use.
     closed: bool,
     /// The next write comes along with others, and does not count as one that adds.
-    pub(super) aside: bool,
+    pub(crate) aside: bool,
     /// Version changes, in order.
-    pub(super) edits: Vec<PendingEdit>,
+    pub(crate) edits: Vec<PendingEdit>,
 }
 
 impl Pending {
-    pub(super) fn new(next_seqno: u64) -> Self {
+    pub(crate) fn new(next_seqno: u64) -> Self {
         Self {
             groups: VecDeque::new(),
             taken: None,
@@ -111,17 +111,17 @@ impl Pending {
     }
 
     /// The seqno of the newest accepted write.
-    pub(super) fn last_seqno(&self) -> u64 {
+    pub(crate) fn last_seqno(&self) -> u64 {
         self.next_seqno - 1
     }
 
     /// Reserves all seqnos up to this one.
-    pub(super) fn skip_to(&mut self, seqno: u64) {
+    pub(crate) fn skip_to(&mut self, seqno: u64) {
         self.next_seqno = self.next_seqno.max(seqno + 1);
     }
 
     /// Takes a seqno outside all groups: above every write so far, below every later one.
-    pub(super) fn reserve(&mut self) -> u64 {
+    pub(crate) fn reserve(&mut self) -> u64 {
         let seqno = self.next_seqno;
         self.next_seqno += 1;
         self.closed = true;
@@ -129,23 +129,23 @@ impl Pending {
     }
 
     /// The seqno of the first write that no commit has taken yet.
-    pub(super) fn first_waiting(&self) -> Option<u64> {
+    pub(crate) fn first_waiting(&self) -> Option<u64> {
         self.groups.front().map(|group| group.batch().first_seqno())
     }
 
     /// Whether a write with this seqno or one below is pending.
-    pub(super) fn holds_up_to(&self, seqno: u64) -> bool {
+    pub(crate) fn holds_up_to(&self, seqno: u64) -> bool {
         let oldest = self.taken.as_ref().or(self.groups.front());
         oldest.is_some_and(|group| group.batch().first_seqno() <= seqno)
     }
 
     /// Whether a write of a row between these keys is pending.
-    pub(super) fn touches(&self, tree: TreeId, within: impl Fn(&[u8]) -> bool) -> bool {
+    pub(crate) fn touches(&self, tree: TreeId, within: impl Fn(&[u8]) -> bool) -> bool {
         self.trees.contains_key(&tree) && self.rows.keys().any(|key| within(key))
     }
 
     /// The group that takes new writes. All writes pushed into it before the next call become durable together.
-    pub(super) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
+    pub(crate) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
         match self.groups.back() {
             Some(group) if !self.closed && group.has_room() => Rc::clone(group),
             _ => {
@@ -165,7 +165,7 @@ impl Pending {
     }
 
     /// Accepts a write of the row with this key, tree included, into the open group.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         group: &Rc<Group>,
         key: Box<[u8]>,
@@ -208,22 +208,22 @@ impl Pending {
     }
 
     /// Takes the oldest group for a commit. It gets no more writes.
-    pub(super) fn pop(&mut self) -> Option<Rc<Group>> {
+    pub(crate) fn pop(&mut self) -> Option<Rc<Group>> {
         self.taken = self.groups.pop_front();
         self.taken.clone()
     }
 
     /// The newest group that is not settled.
-    pub(super) fn newest_group(&self) -> Option<Rc<Group>> {
+    pub(crate) fn newest_group(&self) -> Option<Rc<Group>> {
         self.trees.values().max_by_key(|group| group.batch().first_seqno()).map(Rc::clone)
     }
 
     /// Whether the oldest group frees space.
-    pub(super) fn frees_next(&self) -> bool {
+    pub(crate) fn frees_next(&self) -> bool {
         self.groups.front().is_some_and(|group| group.frees())
     }
 
-    pub(super) fn has_groups(&self) -> bool {
+    pub(crate) fn has_groups(&self) -> bool {
         !self.groups.is_empty()
     }
 
@@ -236,18 +236,18 @@ impl Pending {
     }
 
     /// The newest group that writes to one of the rows.
-    pub(super) fn newest_of(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
+    pub(crate) fn newest_of(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
         let groups = keys.iter().filter_map(|key| self.group_of(key));
         groups.max_by_key(|group| group.batch().first_seqno())
     }
 
     /// The newest group that writes to the tree.
-    pub(super) fn group_of_tree(&self, tree: TreeId) -> Option<Rc<Group>> {
+    pub(crate) fn group_of_tree(&self, tree: TreeId) -> Option<Rc<Group>> {
         self.trees.get(&tree).map(Rc::clone)
     }
 
     /// Calls `visit` with the row's pending fragments after `after`, newest first.
-    pub(super) fn with_fragments<R>(
+    pub(crate) fn with_fragments<R>(
         &self,
         key: &[u8],
         after: u64,
@@ -271,7 +271,7 @@ impl Pending {
 
     /// Removes the oldest write of the row, which is stored with its group. If it was the only one, returns the row's key
     /// for the memtable.
-    pub(super) fn settle(&mut self, group: &Rc<Group>, key: &[u8]) -> Option<Box<[u8]>> {
+    pub(crate) fn settle(&mut self, group: &Rc<Group>, key: &[u8]) -> Option<Box<[u8]>> {
         let row = self.rows.get_mut(key)?;
         // Groups settle in order, and a group's writes too.
         if row.writes.front().is_some_and(|(_, other, _)| Rc::ptr_eq(other, group)) {
@@ -281,14 +281,14 @@ impl Pending {
     }
 
     /// Removes a stored group, so that no tree waits for it.
-    pub(super) fn forget_group(&mut self, group: &Rc<Group>) {
+    pub(crate) fn forget_group(&mut self, group: &Rc<Group>) {
         self.taken = None;
         self.trees.retain(|_, newest| !Rc::ptr_eq(newest, group));
     }
 
     /// Fails every write that no commit has taken, and returns the groups, whose callers must be told. A commit in flight
     /// stays: it may succeed, and later writes depend on it.
-    pub(super) fn fail_waiting(&mut self) -> VecDeque<Rc<Group>> {
+    pub(crate) fn fail_waiting(&mut self) -> VecDeque<Rc<Group>> {
         self.trees.clear();
         match &self.taken {
             None => self.rows.clear(),
@@ -306,7 +306,7 @@ impl Pending {
     }
 
     /// Fails every write that is not stored, after its commit has failed. Returns the groups, that of the commit first.
-    pub(super) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
+    pub(crate) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
         let taken = self.taken.take();
         let mut groups = self.fail_waiting();
         taken.into_iter().for_each(|group| groups.push_front(group));
@@ -315,7 +315,7 @@ impl Pending {
 }
 
 /// Wakes everybody who waits for these groups with the error.
-pub(super) fn fail(groups: impl IntoIterator<Item = Rc<Group>>, error: &Error) {
+pub(crate) fn fail(groups: impl IntoIterator<Item = Rc<Group>>, error: &Error) {
     for group in groups {
         group.done.set(Err(error.clone()));
     }

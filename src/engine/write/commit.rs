@@ -5,15 +5,15 @@
 //! commit completes. If a commit fails, every pending write fails with it, because an earlier write may have decided a
 //! later one.
 
-use super::Engine;
-use super::base::latch::Latch;
-use super::contents::RawRecord;
-use super::memory::memtable::Record;
 use super::pending::{self, Group, PendingEdit};
-use super::rows::keys::full_key;
-use super::versions::manifest::Manifests;
-use super::versions::part::Segment;
-use super::versions::version::{Edit, Version};
+use crate::engine::Engine;
+use crate::engine::base::latch::Latch;
+use crate::engine::contents::RawRecord;
+use crate::engine::memory::memtable::Record;
+use crate::engine::rows::keys::full_key;
+use crate::engine::versions::manifest::Manifests;
+use crate::engine::versions::part::Segment;
+use crate::engine::versions::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead};
@@ -38,7 +38,7 @@ const TAKEN_BYTES: usize = 16 << 10;
 
 impl Engine {
     /// Changes the version; resolves when the change is durable.
-    pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
+    pub(in crate::engine) async fn commit_edit(&self, edit: Edit) -> Result<()> {
         if let Err(error) = self.ready().await {
             self.view.borrow_mut().doubt(&edit);
             return Err(error);
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// Makes sure that the commit loop runs.
-    pub(super) fn kick(&self) {
+    pub(in crate::engine) fn kick(&self) {
         if self.line.is_running.replace(true) {
             return;
         }
@@ -255,7 +255,7 @@ impl Engine {
     }
 
     /// Adopts a log record found in the storage: its number is used, and its writes enter the memtable.
-    pub(super) fn replay(&self, logged: &RawRecord) -> Result<()> {
+    pub(in crate::engine) fn replay(&self, logged: &RawRecord) -> Result<()> {
         let batch = logged.decode()?.batch;
         let writes = batch.as_ref().map_or(0, |batch| batch.writes.left());
         self.add_record(logged.number, logged.stored, logged.payload.len() as u64, writes);
@@ -292,13 +292,13 @@ impl Engine {
     }
 
     /// Counts a stored log record: its bytes, compressed and raw, and its writes.
-    pub(super) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
+    pub(in crate::engine) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
         self.line.skip_log_to(LogNumber(number.0 + 1));
         self.view.borrow_mut().add_record(number, self.storage.has_log_in_files(), stored, bytes, writes);
     }
 
     /// Makes a stored version the current one. `added` are the segments of its edits.
-    pub(super) fn adopt(&self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
+    pub(in crate::engine) fn adopt(&self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         self.view.borrow_mut().adopt(manifests, version, added);
         self.house.compactions.must_search.set(true);
         self.images.clear();

@@ -5,19 +5,19 @@
 //! on those rows queue up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each
 //! other.
 
-use super::Engine;
-use super::changes::change_records::{record_cell, record_key};
-use super::memory::images::Images;
-use super::memory::overlay::Overlay;
 use super::pending::{Group, Pending};
-use super::read::reader::{Depth, Look, ascending};
-use super::rows::holds::Holds;
-use super::rows::keys::full_key;
-use super::rows::row::{self, DatedFragment, RowView};
-use super::segment::cache::{Pins, RecordId, Usage};
-use super::versions::snapshot::Snapshot;
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;
+use crate::engine::Engine;
+use crate::engine::changes::change_records::{record_cell, record_key};
+use crate::engine::memory::images::Images;
+use crate::engine::memory::overlay::Overlay;
+use crate::engine::read::reader::{Depth, Look, ascending};
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::full_key;
+use crate::engine::rows::row::{self, DatedFragment, RowView};
+use crate::engine::segment::cache::{Pins, RecordId, Usage};
+use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
@@ -90,7 +90,7 @@ enum Target<'e> {
 
 impl<'e> Writes<'e> {
     /// Writes that go into an overlay.
-    pub(super) fn over(overlay: &'e Overlay) -> Self {
+    pub(in crate::engine) fn over(overlay: &'e Overlay) -> Self {
         Self(Target::Overlay(overlay))
     }
 
@@ -158,7 +158,13 @@ impl<'e> Writes<'e> {
         }
     }
 
-    pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
+    pub(in crate::engine) fn push(
+        &mut self,
+        key: Box<[u8]>,
+        tree: TreeId,
+        head: FragmentHead,
+        cells: &[CellChange<'_>],
+    ) {
         self.push_recorded(key, tree, head, cells, None);
     }
 
@@ -398,7 +404,7 @@ impl Engine {
 
     /// Waits until a write of these rows may be accepted: it is its turn, the stored state is known, and no open load
     /// covers the rows. If it had to wait, it returns the turns, so that later operations do not overtake.
-    pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
+    pub(in crate::engine) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         let mut turns = self.turns_of(keys).await?;
         if keys.iter().any(|key| self.loads.cover(key)) {
             Box::pin(self.after_loads(keys, &mut turns)).await?;
@@ -408,7 +414,7 @@ impl Engine {
 
     /// Waits for the caller's turn on these rows and until the stored state is known. If it had to wait, it returns the
     /// turns, so that later operations do not overtake.
-    pub(super) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
+    pub(in crate::engine) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         if self.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
             return Ok(Vec::new());
         }
@@ -492,7 +498,7 @@ impl Engine {
     }
 
     /// One place in the queue of each row: a second place would wait for the first.
-    pub(super) fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
+    pub(in crate::engine) fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
         let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         sort_by(&mut rows, Ord::cmp);
         rows.dedup();

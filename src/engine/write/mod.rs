@@ -1,0 +1,6 @@
+//! Writes, from the decision to the commit.
+
+pub(super) mod commit;
+pub(super) mod commit_line;
+pub(super) mod decide;
+pub(super) mod pending;
