@@ -3,12 +3,12 @@
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
 //! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
-//! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`](read::reader) finds
+//! [`rewrite`] move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`] merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
-//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`](versions::garbage) segments to delete, [`reserve`] room
+//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`] room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
@@ -17,14 +17,13 @@
 mod background;
 mod backlog;
 mod base;
-mod bulk_load;
-mod bulk_loader;
 mod changes;
 mod compaction;
 mod contents;
 mod housekeeping;
 mod inspect;
 mod leadership;
+mod load;
 mod memory;
 mod metrics;
 mod read;
@@ -52,8 +51,6 @@ pub use base::missing::Missing;
 pub(crate) use base::missing::or_salvage;
 pub use base::options::{ClockMode, Options, Shape};
 pub(crate) use base::pauses;
-pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
-pub use bulk_loader::BulkLoader;
 pub use changes::change_records::Recorder;
 pub(crate) use changes::change_records::{RECORD_COLUMN, record_cell, record_key};
 pub use changes::watches::{ChangePlace, ChangedKeys};
@@ -62,6 +59,8 @@ pub use inspect::{
     RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
     WorkEvents, WorkPart,
 };
+pub use load::bulk_load::{LoadEnd, LoadListener, RowsBehind};
+pub use load::bulk_loader::BulkLoader;
 pub use memory::overlay::Overlay;
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use read::passing::{BlockFilter, BlockRows};
@@ -82,11 +81,11 @@ use base::clock::Clock;
 use base::counters::Counters;
 use base::health::Health;
 use base::slices::Slices;
-use bulk_load::BulkLoads;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
 use housekeeping::Housekeeping;
 use leadership::Leadership;
+use load::bulk_load::BulkLoads;
 use memory::images::Images;
 use reserve::Reserve;
 use rows::holds::Holds;

@@ -14,12 +14,12 @@
 //! Blocks are staged as they fill. If a load fails or is dropped, its staged blocks are deleted; after a crash the next
 //! opening does it.
 
-use super::Engine;
 use super::bulk_load::{BulkLoad, LoadEnd, LoadListener, LoadSegments, RowsBehind};
-use super::rows::keys::{KeyRange, TREE_BYTES, within};
-use super::segment::writer::{SegmentWriter, Staging};
-use super::versions::version::Edit;
 use crate::collections::turns::Turn;
+use crate::engine::Engine;
+use crate::engine::rows::keys::{KeyRange, TREE_BYTES, within};
+use crate::engine::segment::writer::{SegmentWriter, Staging};
+use crate::engine::versions::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::RowChange;
@@ -216,7 +216,7 @@ impl Engine {
 
     /// Waits until no open load covers these rows; a writer has to call this. It has such loads committed, and holds the
     /// rows' turns meanwhile.
-    pub(super) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
+    pub(in crate::engine) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
         loop {
             let loads = self.loads.all(&|load| keys.iter().any(|key| load.covers(key)));
             if loads.is_empty() {

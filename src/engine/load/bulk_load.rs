@@ -1,9 +1,9 @@
 //! The state of a load: the range of its rows, and its segments.
 
-use super::base::latch::Latch;
-use super::rows::keys::{KeyRange, within};
-use super::segment::cache::BlockCache;
-use super::segment::writer::{ClosedSegment, SegmentWriter, Staging};
+use crate::engine::base::latch::Latch;
+use crate::engine::rows::keys::{KeyRange, within};
+use crate::engine::segment::cache::BlockCache;
+use crate::engine::segment::writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
 use crate::model::{RowChange, TreeId};
 use crate::storage::SegmentId;
@@ -24,50 +24,50 @@ pub type LoadEnd = Box<dyn FnOnce(u64, &[u8], &[u8]) -> RowsBehind>;
 pub type RowsBehind = Box<dyn FnOnce(&mut dyn FnMut(TreeId, &[u8], &RowChange<'_>))>;
 
 /// The engine's view of a load.
-pub(super) struct BulkLoad {
-    pub(super) number: u64,
-    pub(super) tree: TreeId,
+pub(crate) struct BulkLoad {
+    pub(crate) number: u64,
+    pub(crate) tree: TreeId,
     /// Its seqno, once its commit was asked for.
-    pub(super) seqno: Cell<Option<u64>>,
-    pub(super) build: RefCell<LoadSegments>,
-    pub(super) settled: Cell<Option<LoadListener>>,
-    pub(super) behind: Cell<Option<RowsBehind>>,
+    pub(crate) seqno: Cell<Option<u64>>,
+    pub(crate) build: RefCell<LoadSegments>,
+    pub(crate) settled: Cell<Option<LoadListener>>,
+    pub(crate) behind: Cell<Option<RowsBehind>>,
     /// The rows of its end come before those behind.
-    pub(super) at_end: Cell<Option<LoadEnd>>,
-    pub(super) of_end: Cell<Option<RowsBehind>>,
+    pub(crate) at_end: Cell<Option<LoadEnd>>,
+    pub(crate) of_end: Cell<Option<RowsBehind>>,
     /// The segments of its rows in another tree, and its number there.
-    pub(super) beside: RefCell<LoadSegments>,
-    pub(super) beside_number: Cell<u64>,
-    pub(super) beside_tree: Cell<Option<TreeId>>,
+    pub(crate) beside: RefCell<LoadSegments>,
+    pub(crate) beside_number: Cell<u64>,
+    pub(crate) beside_tree: Cell<Option<TreeId>>,
     /// Set when the load is stored or has failed.
-    pub(super) done: Latch<Result<()>>,
+    pub(crate) done: Latch<Result<()>>,
 }
 
 /// The segments of a load.
 #[derive(Debug, Default)]
-pub(super) struct LoadSegments {
+pub(crate) struct LoadSegments {
     /// Keys of the first and the last row, tree included; empty before the first.
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
-    pub(super) writer: Option<SegmentWriter>,
-    pub(super) closed: Vec<ClosedSegment>,
+    pub(crate) first: Vec<u8>,
+    pub(crate) last: Vec<u8>,
+    pub(crate) writer: Option<SegmentWriter>,
+    pub(crate) closed: Vec<ClosedSegment>,
     /// Bytes of the closed segments.
-    pub(super) closed_bytes: u64,
-    pub(super) rows: u64,
+    pub(crate) closed_bytes: u64,
+    pub(crate) rows: u64,
     /// All segments, to delete them if the load fails.
-    pub(super) ids: Vec<SegmentId>,
+    pub(crate) ids: Vec<SegmentId>,
     /// Blocks and indexes that wait to be staged.
-    pub(super) waiting: VecDeque<Staging>,
-    pub(super) waiting_bytes: usize,
+    pub(crate) waiting: VecDeque<Staging>,
+    pub(crate) waiting_bytes: usize,
     /// A staging call is under way; the latch is set when it ends.
-    pub(super) staging: Option<Rc<Latch<()>>>,
+    pub(crate) staging: Option<Rc<Latch<()>>>,
     /// Why staging has stopped.
-    pub(super) failed: Option<Error>,
+    pub(crate) failed: Option<Error>,
 }
 
 impl LoadSegments {
     /// Takes over what another one has to be staged, or to be deleted if the load fails.
-    pub(super) fn take_over(&mut self, other: &mut Self) {
+    pub(crate) fn take_over(&mut self, other: &mut Self) {
         self.waiting.append(&mut other.waiting);
         self.waiting_bytes += std::mem::take(&mut other.waiting_bytes);
         self.ids.append(&mut other.ids);
@@ -76,13 +76,13 @@ impl LoadSegments {
 
 impl BulkLoad {
     /// Whether a row, named by its full key, lies between the load's first and last row.
-    pub(super) fn covers(&self, key: &[u8]) -> bool {
+    pub(crate) fn covers(&self, key: &[u8]) -> bool {
         let build = self.build.borrow();
         *build.first <= *key && *key <= *build.last && !build.first.is_empty()
     }
 
     /// Whether a range of the tree overlaps the load's range. Its rows in another tree may lie anywhere there.
-    pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
+    pub(crate) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
         if self.beside_tree.get() == Some(tree) {
             return true;
         }
@@ -97,7 +97,7 @@ impl BulkLoad {
 
 /// Loads that are neither stored nor abandoned.
 #[derive(Default)]
-pub(super) struct BulkLoads {
+pub(crate) struct BulkLoads {
     loads: RefCell<Vec<Rc<BulkLoad>>>,
     /// The number of the newest load.
     last: Cell<u64>,
@@ -105,7 +105,7 @@ pub(super) struct BulkLoads {
 
 impl BulkLoads {
     /// Begins a load.
-    pub(super) fn begin(&self, tree: TreeId) -> Rc<BulkLoad> {
+    pub(crate) fn begin(&self, tree: TreeId) -> Rc<BulkLoad> {
         let number = self.last.get() + 1;
         self.last.set(number);
         let load = Rc::new(BulkLoad {
@@ -127,22 +127,22 @@ impl BulkLoads {
     }
 
     /// The number of the newest load; 0 if there was none.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last.get()
     }
 
     /// Whether a load's range overlaps a range of the tree.
-    pub(super) fn meet(&self, tree: TreeId, range: &KeyRange) -> bool {
+    pub(crate) fn meet(&self, tree: TreeId, range: &KeyRange) -> bool {
         self.loads.borrow().iter().any(|load| load.meets(tree, range))
     }
 
     /// All loads that `choose` accepts.
-    pub(super) fn all(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
+    pub(crate) fn all(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
         self.loads.borrow().iter().filter(|load| choose(load)).map(Rc::clone).collect()
     }
 
     /// The chosen loads whose commit was asked for.
-    pub(super) fn asked(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
+    pub(crate) fn asked(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
         // Every read calls this, and mostly there is no load.
         if self.loads.borrow().is_empty() {
             return Vec::new();
@@ -151,25 +151,25 @@ impl BulkLoads {
     }
 
     /// Whether a load under way covers this row.
-    pub(super) fn cover(&self, key: &[u8]) -> bool {
+    pub(crate) fn cover(&self, key: &[u8]) -> bool {
         self.loads.borrow().iter().any(|load| load.covers(key))
     }
 
     /// Removes a load that is stored or abandoned.
-    pub(super) fn forget(&self, load: &Rc<BulkLoad>) {
+    pub(crate) fn forget(&self, load: &Rc<BulkLoad>) {
         self.loads.borrow_mut().retain(|other| !Rc::ptr_eq(other, load));
     }
 }
 
 impl LoadSegments {
-    pub(super) fn take_ready(&mut self, cache: &BlockCache) {
+    pub(crate) fn take_ready(&mut self, cache: &BlockCache) {
         let Some(writer) = &mut self.writer else { return };
         self.waiting_bytes += writer.ready_bytes();
         self.waiting.extend(writer.take_ready(cache));
     }
 
     /// Closes the open segment.
-    pub(super) fn close(&mut self, cache: &BlockCache) -> Result<()> {
+    pub(crate) fn close(&mut self, cache: &BlockCache) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let closed = writer.close()?;
         self.take_ready(cache);

@@ -1,0 +1,4 @@
+//! Loads: sorted rows that become segments at once.
+
+pub(super) mod bulk_load;
+pub(super) mod bulk_loader;
