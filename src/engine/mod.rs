@@ -8,7 +8,7 @@
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
-//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`] room
+//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
@@ -30,14 +30,12 @@ mod read;
 mod ready;
 mod recover;
 mod repartition;
-mod reserve;
 mod rewrite;
-mod room;
 mod rows;
 mod salvage;
 mod segment;
+mod space;
 mod split;
-mod sweep;
 mod traffic;
 mod trees;
 mod versions;
@@ -87,9 +85,9 @@ use housekeeping::Housekeeping;
 use leadership::Leadership;
 use load::bulk_load::BulkLoads;
 use memory::images::Images;
-use reserve::Reserve;
 use rows::holds::Holds;
 use segment::cache::BlockCache;
+use space::reserve::Reserve;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;

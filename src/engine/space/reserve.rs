@@ -7,22 +7,22 @@ use std::cell::{Cell, RefCell};
 
 /// The segments of the reserve: its main part, the record that it is whole, its last part, the mark. Leaders' segments
 /// have greater ids.
-pub(super) const MAIN: SegmentId = SegmentId(0);
-pub(super) const WHOLE: SegmentId = SegmentId(1);
-pub(super) const LAST: SegmentId = SegmentId(2);
-pub(super) const MARK: SegmentId = SegmentId(3);
+pub(crate) const MAIN: SegmentId = SegmentId(0);
+pub(crate) const WHOLE: SegmentId = SegmentId(1);
+pub(crate) const LAST: SegmentId = SegmentId(2);
+pub(crate) const MARK: SegmentId = SegmentId(3);
 
 /// The parts that are deleted first.
-pub(super) const FIRST_GIVEN: [SegmentId; 2] = [MAIN, WHOLE];
+pub(crate) const FIRST_GIVEN: [SegmentId; 2] = [MAIN, WHOLE];
 
 /// The size of the last part in a reserve of so many bytes.
-pub(super) fn last_bytes(bytes: usize) -> usize {
+pub(crate) fn last_bytes(bytes: usize) -> usize {
     (bytes / 8).min(STAGE_BYTES)
 }
 
 /// The known state of the reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Holding {
+pub(crate) enum Holding {
     #[default]
     Unknown,
     /// The store never had one.
@@ -34,30 +34,30 @@ pub(super) enum Holding {
 
 /// The reserve.
 #[derive(Default)]
-pub(super) struct Reserve {
-    pub(super) held: Cell<Holding>,
+pub(crate) struct Reserve {
+    pub(crate) held: Cell<Holding>,
     /// Its stored bytes.
-    pub(super) bytes: Cell<u64>,
+    pub(crate) bytes: Cell<u64>,
     /// Its size was compared with the wanted one.
-    pub(super) is_checked: Cell<bool>,
-    pub(super) is_marked: Cell<bool>,
+    pub(crate) is_checked: Cell<bool>,
+    pub(crate) is_marked: Cell<bool>,
     /// How often its deletion was asked for.
-    pub(super) releases: Cell<u64>,
+    pub(crate) releases: Cell<u64>,
     /// How often the storage gave back the room of what was deleted, since the last commit of writes.
-    pub(super) squeezes: Cell<u32>,
+    pub(crate) squeezes: Cell<u32>,
     /// Turns for filling and deleting it.
-    pub(super) turns: Turns,
+    pub(crate) turns: Turns,
     /// A background task takes care of it.
-    pub(super) at_work: Cell<bool>,
+    pub(crate) at_work: Cell<bool>,
     /// The pause of that task.
-    pub(super) pause: RefCell<Option<LocalFuture<()>>>,
+    pub(crate) pause: RefCell<Option<LocalFuture<()>>>,
     /// A full disk was reported: for all writes (`true`) or for those that add.
-    pub(super) told: Cell<Option<bool>>,
+    pub(crate) told: Cell<Option<bool>>,
 }
 
 impl Reserve {
     /// A reserve of `bytes`. `is_out` if the opening itself had to delete it, except its last part.
-    pub(super) fn new(bytes: usize, is_out: bool) -> Self {
+    pub(crate) fn new(bytes: usize, is_out: bool) -> Self {
         let held = match bytes {
             0 => Holding::Whole,
             _ if is_out => Holding::Out,
@@ -68,32 +68,32 @@ impl Reserve {
     }
 
     /// Whether its room is for deletions now, and nothing may be added.
-    pub(super) fn is_out(&self) -> bool {
+    pub(crate) fn is_out(&self) -> bool {
         self.held.get() == Holding::Out
     }
 
     /// Whether it needs the background task.
-    pub(super) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.held.get() != Holding::Whole && !self.at_work.get()
     }
 
     /// How often its deletion was asked for.
-    pub(super) fn releases(&self) -> u64 {
+    pub(crate) fn releases(&self) -> u64 {
         self.releases.get()
     }
 
     /// Stored bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes.get()
     }
 
     /// Ends the pause and the task behind it, so that no timer holds the memory of a closed engine.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let pause = self.pause.take();
         drop(pause);
     }
 
-    pub(super) fn set(&self, held: Holding, bytes: u64) {
+    pub(crate) fn set(&self, held: Holding, bytes: u64) {
         self.held.set(held);
         self.bytes.set(bytes);
     }

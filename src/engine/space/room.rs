@@ -13,10 +13,10 @@
 //! tells the next opening that a missing reserve was deleted, so its room must stay free. Libraries that do not know
 //! these segments take them for orphans and delete them.
 
-use super::Engine;
-use super::base::pauses::Pauses;
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
-use super::write::pending::Group;
+use crate::engine::Engine;
+use crate::engine::base::pauses::Pauses;
+use crate::engine::write::pending::Group;
 use crate::error::{Code, Error, Result};
 use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId};
 use bytes::Bytes;
@@ -37,7 +37,12 @@ impl Engine {
     /// Makes room for a commit that began after so many `releases` and was refused. It may use the reserve's room if the disk
     /// was full, and no write of it adds rows, and some free space. If the whole reserve was given and the disk is still
     /// full, the storage keeps what was deleted. Returns whether there may be room now.
-    pub(super) async fn makes_room_for(&self, group: Option<&Rc<Group>>, error: &Error, releases: u64) -> bool {
+    pub(in crate::engine) async fn makes_room_for(
+        &self,
+        group: Option<&Rc<Group>>,
+        error: &Error,
+        releases: u64,
+    ) -> bool {
         if error.code() != Code::QuotaExceeded || group.is_some_and(|group| !group.frees()) {
             return false;
         }
@@ -45,7 +50,7 @@ impl Engine {
     }
 
     /// The same for records to stage: a part of the reserve stays for commits.
-    pub(super) async fn makes_room_to_stage(&self, releases: u64) -> bool {
+    pub(in crate::engine) async fn makes_room_to_stage(&self, releases: u64) -> bool {
         self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
     }
 
@@ -61,7 +66,7 @@ impl Engine {
 
     /// Deletes a part of the reserve, for work that began after so many `releases` and found the disk full. Only commits
     /// get the last part. Returns whether there may be room now.
-    pub(super) async fn release_reserve(&self, releases: u64, to_commit: bool) -> bool {
+    pub(in crate::engine) async fn release_reserve(&self, releases: u64, to_commit: bool) -> bool {
         let reserve = &self.reserve;
         let mine = reserve.releases.get() == releases;
         // A task that fills the reserve stops at this.
@@ -96,7 +101,7 @@ impl Engine {
 
     /// Starts the background task that makes the reserve whole, however long that takes. The first writes do not wait for
     /// it.
-    pub(super) fn keep_reserve(&self) {
+    pub(in crate::engine) fn keep_reserve(&self) {
         if self.reserve.at_work.replace(true) {
             return;
         }
@@ -127,7 +132,7 @@ impl Engine {
 
     /// A store that fills memtables may fill its disk before a pause in writing. It gets its reserve now, beside its
     /// writes.
-    pub(super) fn begin_reserve(&self) {
+    pub(in crate::engine) fn begin_reserve(&self) {
         if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never)
             && let Some(engine) = self.me.upgrade()
         {
@@ -143,7 +148,7 @@ impl Engine {
     ///
     /// # Errors
     /// `QuotaExceeded` if there is no room for it.
-    pub(super) async fn fill_reserve(&self) -> Result<()> {
+    pub(in crate::engine) async fn fill_reserve(&self) -> Result<()> {
         let reserve = &self.reserve;
         let _turn = reserve.turns.wait_for(&[]).await;
         self.check_alive()?;
@@ -225,7 +230,7 @@ impl Engine {
     }
 
     /// Finds the reserve among the stored segments. Returns its segments.
-    pub(super) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
+    pub(in crate::engine) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
         let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
         if wanted == 0 {
             return &[];
@@ -278,7 +283,7 @@ impl Engine {
     }
 
     /// The extra work before some commits: take the lead if it is due, and fill the reserve before rows are added.
-    pub(super) async fn make_room(&self, group: Option<&Rc<Group>>) -> Result<()> {
+    pub(in crate::engine) async fn make_room(&self, group: Option<&Rc<Group>>) -> Result<()> {
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;
         }

@@ -1,6 +1,6 @@
 //! Deletes segments from the storage that no version of the engine refers to.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::storage::{BlockId, SegmentId};
 
@@ -10,7 +10,7 @@ const DELETED_AT_ONCE: usize = 4;
 
 impl Engine {
     /// Starts to delete obsolete segments in the background, also those that readers held when they became obsolete.
-    pub(super) fn drop_soon(&self) {
+    pub(in crate::engine) fn drop_soon(&self) {
         let free = self.view.borrow().garbage.has_free(self.line.is_certain());
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
             self.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
@@ -18,7 +18,7 @@ impl Engine {
     }
 
     /// Deletes obsolete segments without readers, and staged segments that never got into a version.
-    pub(super) async fn drop_unreferenced(&self) {
+    pub(in crate::engine) async fn drop_unreferenced(&self) {
         let (gone, unnamed) = self.view.borrow_mut().garbage.take_free(self.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
             return;
@@ -41,7 +41,7 @@ impl Engine {
     }
 
     /// Deletes segments, a few at a time. Staging takes turns with it, so that neither keeps the storage for long.
-    pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+    pub(in crate::engine) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
             let _turn = self.house.staging.wait_for(&[]).await;
             self.storage.delete_segments(piece).await?;
@@ -50,14 +50,14 @@ impl Engine {
     }
 
     /// Deletes staged segments after their commit has failed. If this fails too, the next opening does it.
-    pub(super) async fn discard(&self, staged: &[SegmentId]) {
+    pub(in crate::engine) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
     }
 
     /// Deletes segments that earlier leaders have staged and no manifest refers to: those leaders stopped before the commit.
-    pub(super) fn collect_orphans(&self) {
+    pub(in crate::engine) fn collect_orphans(&self) {
         let Some(engine) = self.me.upgrade() else { return };
         self.spawn(Box::pin(async move {
             if let Err(error) = engine.delete_orphans().await {
