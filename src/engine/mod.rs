@@ -2,25 +2,22 @@
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
-//! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`] and
-//! [`rewrite`] move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`] merges it. [`read`](read::reader) finds
+//! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
+//! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
-//! parts, [`manifest`](versions::manifest) stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
+//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](background::backlog) keeps the log short, [`recover`] opens the store again.
 //!
 //! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
-//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
+//! lead, [`housekeeping`](background::housekeeping) flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
 mod background;
-mod backlog;
 mod base;
 mod changes;
-mod compaction;
 mod contents;
-mod housekeeping;
 mod inspect;
 mod leadership;
 mod load;
@@ -29,15 +26,10 @@ mod metrics;
 mod read;
 mod ready;
 mod recover;
-mod repartition;
-mod rewrite;
 mod rows;
 mod salvage;
 mod segment;
 mod space;
-mod split;
-mod traffic;
-mod trees;
 mod versions;
 mod work;
 mod write;
@@ -75,13 +67,14 @@ use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::AnyStorage;
+use background::housekeeping::Housekeeping;
+use background::traffic::Traffic;
 use base::clock::Clock;
 use base::counters::Counters;
 use base::health::Health;
 use base::slices::Slices;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
-use housekeeping::Housekeeping;
 use leadership::Leadership;
 use load::bulk_load::BulkLoads;
 use memory::images::Images;
@@ -90,7 +83,6 @@ use segment::cache::BlockCache;
 use space::reserve::Reserve;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use traffic::Traffic;
 use versions::view::View;
 use work::WorkObserver;
 use write::commit_line::CommitLine;

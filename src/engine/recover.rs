@@ -13,6 +13,8 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::Engine;
+use super::background::housekeeping::Housekeeping;
+use super::background::traffic::Traffic;
 use super::base::clock::Clock;
 use super::base::counters::Counters;
 use super::base::health::Health;
@@ -22,7 +24,6 @@ use super::base::slices::Slices;
 use super::changes::arrivals::Arrivals;
 use super::changes::watches::Watches;
 use super::contents::{self, Contents, log_start};
-use super::housekeeping::Housekeeping;
 use super::leadership::Leadership;
 use super::load::bulk_load::BulkLoads;
 use super::memory::images::Images;
@@ -31,7 +32,6 @@ use super::ready::another_behind;
 use super::rows::holds::Holds;
 use super::segment::cache::{BlockCache, Pins, RecordId, Usage};
 use super::space::reserve::{FIRST_GIVEN, Reserve};
-use super::traffic::Traffic;
 use super::versions::manifest::StoredVersion;
 use super::versions::version::Version;
 use super::versions::view::View;

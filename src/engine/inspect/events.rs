@@ -2,7 +2,7 @@
 
 use super::layout::own;
 use crate::engine::Engine;
-use crate::engine::backlog::LONG_NS;
+use crate::engine::background::backlog::LONG_NS;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::row::{self, DatedFragment, Keep};

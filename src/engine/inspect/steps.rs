@@ -2,8 +2,8 @@
 
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
-use crate::engine::compaction::{Work as Job, work_of_compaction};
-use crate::engine::split::Change;
+use crate::engine::background::compaction::{Work as Job, work_of_compaction};
+use crate::engine::background::split::Change;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Freed space: unused data goes, and no other data.
 
 use super::*;
+use crate::engine::background::rewrite::Input;
 use crate::engine::read::merge::Sources;
-use crate::engine::rewrite::Input;
 use crate::engine::rows::row::Keep;
 use crate::engine::versions::partition::Partition;
 use crate::engine::work::CompactionReason;

@@ -10,10 +10,10 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
     (
         "compaction",
         &[
-            "tabstore::engine::compaction::pick::pick",
-            "tabstore::engine::compaction::work_of_compaction*",
-            "tabstore::engine::rewrite::merge_large*",
-            "tabstore::engine::rewrite::<impl tabstore::engine::Engine>::merge_large*",
+            "tabstore::engine::background::compaction::pick::pick",
+            "tabstore::engine::background::compaction::work_of_compaction*",
+            "tabstore::engine::background::rewrite::merge_large*",
+            "tabstore::engine::background::rewrite::<impl tabstore::engine::Engine>::merge_large*",
         ],
         &[],
     ),

@@ -1,16 +1,16 @@
 //! Merges sources into new segments, for flush and compaction.
 
-use super::Engine;
-use super::read::large_row::{EntryMerge, LargeRow, Layer};
-use super::read::merge::{Merge, MergeStep, Sources};
-use super::rows::holds::Holds;
-use super::rows::keys::{Direction, KeyRange};
-use super::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
-use super::segment::cache::{BLOCK_BYTES, Pins, Usage};
-use super::segment::writer::{FinishedSegment, SegmentWriter, Staging};
-use super::versions::part::Part;
-use super::versions::version::Edit;
-use super::work::WorkLine;
+use crate::engine::Engine;
+use crate::engine::read::large_row::{EntryMerge, LargeRow, Layer};
+use crate::engine::read::merge::{Merge, MergeStep, Sources};
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::{Direction, KeyRange};
+use crate::engine::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
+use crate::engine::segment::cache::{BLOCK_BYTES, Pins, Usage};
+use crate::engine::segment::writer::{FinishedSegment, SegmentWriter, Staging};
+use crate::engine::versions::part::Part;
+use crate::engine::versions::version::Edit;
+use crate::engine::work::WorkLine;
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
@@ -38,16 +38,16 @@ const WRITER_BYTES: u64 = 3 << 20;
 
 /// Sources to merge, and the rows to keep of them.
 #[derive(Debug)]
-pub(super) struct Input {
-    pub(super) sources: Sources,
-    pub(super) keep: Keep,
+pub(crate) struct Input {
+    pub(crate) sources: Sources,
+    pub(crate) keep: Keep,
 }
 
 impl Engine {
     /// Merges each input, and writes all of them into shared new segments. These are staged, but no manifest names them
     /// yet. Inputs come in key order. Returns the segments' parts and their stored bytes. After a failure the staged
     /// segments are deleted.
-    pub(super) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+    pub(in crate::engine) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let mut staged = Vec::new();
         let written = self.write_segments(inputs, &mut staged).await;
         if written.is_err() {
@@ -58,7 +58,7 @@ impl Engine {
 
     /// Commits an edit that names new segments. If it was not stored, their space is freed: at once, or when the outcome
     /// is known.
-    pub(super) async fn commit_staged(&self, edit: Edit) -> Result<()> {
+    pub(in crate::engine) async fn commit_staged(&self, edit: Edit) -> Result<()> {
         let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
         let committed = self.commit_edit(edit).await;
         if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// Stages records that replace others. If there is no room, they may take the reserve's.
-    pub(super) async fn stage(&self, call: Staging) -> Result<()> {
+    pub(in crate::engine) async fn stage(&self, call: Staging) -> Result<()> {
         loop {
             let releases = self.reserve.releases();
             let attempt = Staging { segment: call.segment, records: call.records.clone() };
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Stages records, one call at a time: a read of blocks waits for all earlier staging calls.
-    pub(super) async fn stage_more(&self, call: Staging) -> Result<()> {
+    pub(in crate::engine) async fn stage_more(&self, call: Staging) -> Result<()> {
         let _turn = self.house.staging.wait_for(&[]).await;
         if self.leadership.is_due() {
             Box::pin(self.lead()).await?;
@@ -112,7 +112,7 @@ impl Engine {
 
     /// Whether a segment takes no more rows. Even rows that compress very well must not make an endless segment: their
     /// hashes are kept until it ends.
-    pub(super) fn is_full(&self, writer: &SegmentWriter) -> bool {
+    pub(in crate::engine) fn is_full(&self, writer: &SegmentWriter) -> bool {
         writer.bytes() >= self.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
     }
 
@@ -205,7 +205,12 @@ impl Engine {
     }
 
     /// Merges a large row into one entry. While a reader holds an older instant, it makes one entry for each instant.
-    pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
+    pub(in crate::engine) async fn merge_large(
+        &self,
+        row: LargeRow,
+        keep: Keep,
+        writer: &mut SegmentWriter,
+    ) -> Result<()> {
         let LargeRow { key, mut layers } = row;
         self.load_layers(&mut layers).await?;
         let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
@@ -245,7 +250,7 @@ impl Engine {
 
     /// Called after a slice of a flush or load, to let compaction run. The more parts of level 0 reads have to look into,
     /// the more slices of compaction run first. So writes wait for it, and reads do not meet ever more parts.
-    pub(super) async fn let_compaction_catch_up(&self) {
+    pub(in crate::engine) async fn let_compaction_catch_up(&self) {
         if self.house.compactions.is_running.get() {
             for _ in 0..self.longest_level0() / self.options.shape.level0_parts.max(1) {
                 self.env.yield_now().await;

@@ -4,23 +4,23 @@ mod pick;
 mod pieces;
 mod quarantine;
 
-use super::Engine;
-use super::base::options::Shape;
 use super::rewrite::Input;
-use super::rows::row::Keep;
 use super::split::Change;
-use super::versions::part::Part;
-use super::versions::partition::Partition;
-use super::versions::partition::PartitionId;
-use super::versions::version::Edit;
-use super::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
+use crate::engine::Engine;
+use crate::engine::base::options::Shape;
 use crate::engine::read::merge::Sources;
+use crate::engine::rows::row::Keep;
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::Partition;
+use crate::engine::versions::partition::PartitionId;
+use crate::engine::versions::version::Edit;
+use crate::engine::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::modules::Module;
 use crate::storage::SegmentId;
 use pick::{Choice, Waste};
-pub(super) use quarantine::Quarantine;
+pub(in crate::engine) use quarantine::Quarantine;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -34,15 +34,15 @@ const GRACE_MS: i64 = 600_000;
 const GATHERED_SEGMENTS: u64 = 4;
 
 /// A chosen compaction, with its inputs.
-pub(super) struct Job {
-    pub(super) tree: TreeId,
+pub(crate) struct Job {
+    pub(crate) tree: TreeId,
     /// Several partitions if they gather runs into the same level above their bottoms.
     chosen: Vec<PartitionJob>,
 }
 
 impl Job {
     /// What it would do: why, with which parts, and into which level; `None` if they are dropped unread.
-    pub(super) fn describe(&self, shape: &Shape) -> (CompactionReason, MergedParts<'_>, Option<usize>) {
+    pub(crate) fn describe(&self, shape: &Shape) -> (CompactionReason, MergedParts<'_>, Option<usize>) {
         let reason = self.chosen.first().map_or(CompactionReason::Level0Full, |first| first.why(shape));
         let parts = self.chosen.iter().flat_map(|one| merged_parts(&one.partition, &one.choice.parts()));
         let to = self.chosen.first().and_then(|first| first.choice.level());
@@ -51,7 +51,7 @@ impl Job {
 }
 
 /// Work of compaction.
-pub(super) enum Work {
+pub(crate) enum Work {
     /// A job that was found.
     Job(Job),
     Change(Change),
@@ -61,7 +61,7 @@ pub(super) enum Work {
 
 /// Does work. A gate of [`Module::Compaction`], which must be loaded.
 #[inline(never)]
-pub(super) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+pub(crate) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         let at_work = &engine.house.compactions.at_work;
         at_work.set(true);
@@ -100,7 +100,7 @@ impl Engine {
     }
 
     /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
-    pub(super) fn next_job(&self, quiet: bool) -> Option<Job> {
+    pub(in crate::engine) fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.view.borrow();
         // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
@@ -138,7 +138,7 @@ impl Engine {
 
     /// Whether work has been due for the grace period. The engine asks whenever it looks at the clock. Work that does not
     /// get done is tried again after the same time.
-    pub(super) fn is_overdue(&self, now: i64) -> bool {
+    pub(in crate::engine) fn is_overdue(&self, now: i64) -> bool {
         let compactions = &self.house.compactions;
         if compactions.is_running.get() {
             return false;
@@ -157,7 +157,7 @@ impl Engine {
 
     /// Compacts until every partition is in shape; splits and merges partitions first. A partition that cannot be read is
     /// skipped.
-    pub(super) async fn compact_in_background(&self) -> Result<()> {
+    pub(in crate::engine) async fn compact_in_background(&self) -> Result<()> {
         loop {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
@@ -197,7 +197,7 @@ impl Engine {
     }
 
     /// Loads the code of compaction. A failure is told; reads go on, and meet more and more parts.
-    pub(super) async fn load_compaction(&self) -> Result<()> {
+    pub(in crate::engine) async fn load_compaction(&self) -> Result<()> {
         let loaded = self.env.load(Module::Compaction).await;
         if let Err(error) = &loaded {
             self.house.compactions.load_failed(self.clock.steady_ms());
@@ -232,7 +232,7 @@ impl Engine {
     }
 
     /// Records the outcome of work on a partition: one that cannot be read is skipped for a while.
-    pub(super) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
+    pub(in crate::engine) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
             Ok(()) => self.house.compactions.quarantine.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
@@ -302,7 +302,7 @@ impl Engine {
     }
 
     /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
-    pub(super) async fn compact_partition(
+    pub(in crate::engine) async fn compact_partition(
         &self,
         tree: TreeId,
         id: PartitionId,

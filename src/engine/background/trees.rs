@@ -1,7 +1,7 @@
 //! The trees, and the retention of their rows.
 
-use super::Engine;
-use super::versions::version::Edit;
+use crate::engine::Engine;
+use crate::engine::versions::version::Edit;
 use crate::model::TreeId;
 use crate::model::version::Retention;
 use crate::storage::LogNumber;
@@ -40,7 +40,7 @@ impl Engine {
 
     /// Call this before memory goes into segments: writes that were pending at a lowering of max versions are in it, or
     /// have failed.
-    pub(super) fn settle_retentions(&self) {
+    pub(in crate::engine) fn settle_retentions(&self) {
         if self.line.is_certain() {
             let (since, pending) = (self.behind_memory(), self.line.pending.borrow());
             self.view.borrow_mut().retentions.settle(since, |lowered_at| pending.holds_up_to(lowered_at));

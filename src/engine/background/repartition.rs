@@ -1,10 +1,10 @@
 //! Cuts and merges partitions on demand.
 
-use super::Engine;
 use super::compaction::{Work, work_of_compaction};
-use super::rows::keys::{TREE_BYTES, full_key};
 use super::split::Change;
-use super::versions::partition::{Partition, PartitionId, ShapeSeen};
+use crate::engine::Engine;
+use crate::engine::rows::keys::{TREE_BYTES, full_key};
+use crate::engine::versions::partition::{Partition, PartitionId, ShapeSeen};
 use crate::error::Result;
 use crate::model::TreeId;
 use std::rc::Rc;
@@ -49,7 +49,7 @@ impl Engine {
     }
 
     /// The partition that has a key.
-    pub(super) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+    pub(in crate::engine) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
         self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 }

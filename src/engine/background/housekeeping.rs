@@ -1,10 +1,10 @@
 //! The state of background work: flushes and compactions.
 
-use super::base::latch::Latch;
 use super::compaction::Quarantine;
-use super::versions::partition::PartitionId;
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::Turns;
+use crate::engine::base::latch::Latch;
+use crate::engine::versions::partition::PartitionId;
 use crate::error::{Code, Error};
 use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
@@ -15,47 +15,47 @@ const LOAD_PAUSE_MS: i64 = 30_000;
 
 /// The background work.
 #[derive(Default)]
-pub(super) struct Housekeeping {
-    pub(super) flushes: Flushes,
-    pub(super) compactions: Compactions,
+pub(crate) struct Housekeeping {
+    pub(crate) flushes: Flushes,
+    pub(crate) compactions: Compactions,
     /// Turns for staging blocks and for deleting segments.
-    pub(super) staging: Turns,
+    pub(crate) staging: Turns,
     /// Background work runs only on demand.
-    pub(super) is_paused: Cell<bool>,
+    pub(crate) is_paused: Cell<bool>,
     /// Background work has been started since the opening.
-    pub(super) has_started: Cell<bool>,
+    pub(crate) has_started: Cell<bool>,
     /// Set, and replaced, whenever a flush or a compaction ends.
     work_ended: RefCell<Rc<Latch<()>>>,
 }
 
 /// Flushes.
 #[derive(Default)]
-pub(super) struct Flushes {
-    pub(super) is_running: Cell<bool>,
+pub(crate) struct Flushes {
+    pub(crate) is_running: Cell<bool>,
     /// Somebody has asked for a flush of all that waits, even in a pause.
-    pub(super) is_wanted: Cell<bool>,
+    pub(crate) is_wanted: Cell<bool>,
     /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
     error: RefCell<Option<Error>>,
     /// A task waits for a pause in writing, to flush then.
-    pub(super) is_watching: Cell<bool>,
+    pub(crate) is_watching: Cell<bool>,
     /// The next log number when such a pause was last used for a flush.
-    pub(super) log_at_last_pause: Cell<LogNumber>,
+    pub(crate) log_at_last_pause: Cell<LogNumber>,
 }
 
 /// Compactions.
-pub(super) struct Compactions {
-    pub(super) is_running: Cell<bool>,
+pub(crate) struct Compactions {
+    pub(crate) is_running: Cell<bool>,
     /// A job, or a change of partitions, is being done.
-    pub(super) at_work: Cell<bool>,
+    pub(crate) at_work: Cell<bool>,
     /// The version has changed since the last search for work.
-    pub(super) must_search: Cell<bool>,
+    pub(crate) must_search: Cell<bool>,
     /// When work was first found due and not started, ms of the steady clock.
-    pub(super) due_since: Cell<Option<i64>>,
-    pub(super) quarantine: Quarantine,
+    pub(crate) due_since: Cell<Option<i64>>,
+    pub(crate) quarantine: Quarantine,
     /// When its code could not be loaded, ms of the steady clock.
     load_failed: Cell<Option<i64>>,
     /// Partitions with too much data under one partition key, and its bytes.
-    pub(super) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
+    pub(crate) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
 }
 
 impl Default for Compactions {
@@ -74,35 +74,35 @@ impl Default for Compactions {
 
 impl Compactions {
     /// Its code could not be loaded.
-    pub(super) fn load_failed(&self, now: i64) {
+    pub(crate) fn load_failed(&self, now: i64) {
         self.load_failed.set(Some(now));
     }
 
     /// Whether work has begun for which the code could not be loaded.
-    pub(super) fn waits_for_code(&self) -> bool {
+    pub(crate) fn waits_for_code(&self) -> bool {
         self.load_failed.get().is_some()
     }
 
     /// Work that no version change has started waits for the whole grace period from now on.
-    pub(super) fn start_grace(&self) {
+    pub(crate) fn start_grace(&self) {
         self.due_since.set(None);
         self.load_failed.set(None);
     }
 
     /// Whether its code may be asked for again.
-    pub(super) fn may_load(&self, now: i64) -> bool {
+    pub(crate) fn may_load(&self, now: i64) -> bool {
         self.load_failed.get().is_none_or(|failed| now.saturating_sub(failed) >= LOAD_PAUSE_MS)
     }
 }
 
 impl Housekeeping {
     /// The latch that is set when the next work ends.
-    pub(super) fn work_ended(&self) -> Rc<Latch<()>> {
+    pub(crate) fn work_ended(&self) -> Rc<Latch<()>> {
         Rc::clone(&self.work_ended.borrow())
     }
 
     /// Wakes the tasks that wait for the end of some work.
-    pub(super) fn tell_work_ended(&self) {
+    pub(crate) fn tell_work_ended(&self) {
         let latch = self.work_ended.take();
         latch.set(());
     }
@@ -110,22 +110,22 @@ impl Housekeeping {
 
 impl Flushes {
     /// Why the last flush failed.
-    pub(super) fn error(&self) -> Option<Error> {
+    pub(crate) fn error(&self) -> Option<Error> {
         self.error.borrow().clone()
     }
 
     /// Whether the last one failed.
-    pub(super) fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.error.borrow().is_some()
     }
 
     /// Whether the last one failed because the disk is full.
-    pub(super) fn is_out_of_room(&self) -> bool {
+    pub(crate) fn is_out_of_room(&self) -> bool {
         self.error.borrow().as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded)
     }
 
     /// Records the last flush: its error, or success.
-    pub(super) fn record(&self, error: Option<Error>) {
+    pub(crate) fn record(&self, error: Option<Error>) {
         self.error.replace(error);
     }
 }

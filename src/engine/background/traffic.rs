@@ -5,11 +5,11 @@
 //! estimate, and the hot path pays one subtraction. Sampling is pseudo-random, so a regular order of keys makes no
 //! difference.
 
-use super::rows::keys::partition_of;
-use super::rows::keys::{TREE_BYTES, tree_of};
-use super::versions::partition::{PartitionId, Partitions};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
+use crate::engine::rows::keys::partition_of;
+use crate::engine::rows::keys::{TREE_BYTES, tree_of};
+use crate::engine::versions::partition::{PartitionId, Partitions};
 use crate::model::TreeId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,17 +21,17 @@ const EVERY: u32 = 32;
 const MOST_SAMPLES: usize = 1024;
 
 /// The number of windows kept: a load has to last this long to split a partition.
-pub(super) const WINDOWS: usize = 3;
+pub(crate) const WINDOWS: usize = 3;
 
 /// A window lasts this long, and longer while there are no operations, ms.
 const WINDOW_MS: i64 = 1000;
 
 /// After this time without load a partition is cold, and the load is forgotten, ms.
-pub(super) const MEMORY_MS: i64 = 30_000;
+pub(crate) const MEMORY_MS: i64 = 30_000;
 
 /// The traffic of all partitions.
 #[derive(Debug)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     /// Operations until the next sample.
     left: Cell<u32>,
     /// The sampling interval in this window.
@@ -66,7 +66,7 @@ struct PartitionTraffic {
 
 impl Traffic {
     /// The partitions that exist at `now` count as warm: their traffic is unknown.
-    pub(super) fn new(now: i64) -> Self {
+    pub(crate) fn new(now: i64) -> Self {
         Self {
             left: Cell::new(EVERY),
             every: Cell::new(EVERY),
@@ -79,7 +79,7 @@ impl Traffic {
     }
 
     /// Counts an operation on a row. Returns whether it left a sample; then the clock should be checked.
-    pub(super) fn count(&self, key: &[u8]) -> bool {
+    pub(crate) fn count(&self, key: &[u8]) -> bool {
         let left = self.left.get() - 1;
         self.left.set(left);
         if left > 0 {
@@ -107,7 +107,7 @@ impl Traffic {
     }
 
     /// Whether a window is over.
-    pub(super) fn is_due(&self, now: i64) -> bool {
+    pub(crate) fn is_due(&self, now: i64) -> bool {
         let lasted = now.saturating_sub(self.since.get());
         if lasted < 0 {
             // The clock was set back.
@@ -117,7 +117,7 @@ impl Traffic {
     }
 
     /// Ends a window: counts its samples by partition. A partition with more than `most` operations a second is split.
-    pub(super) fn close_window(&self, now: i64, trees: &SmallMap<TreeId, Rc<Partitions>>, most: u64) {
+    pub(crate) fn close_window(&self, now: i64, trees: &SmallMap<TreeId, Rc<Partitions>>, most: u64) {
         let lasted = now.saturating_sub(self.since.replace(now)).max(1).unsigned_abs();
         let weight = u64::from(self.every.replace(EVERY));
         let samples = std::mem::take(&mut *self.samples.borrow_mut());
@@ -147,7 +147,7 @@ impl Traffic {
     }
 
     /// Recent operations a second on a partition.
-    pub(super) fn rate(&self, tree: TreeId, id: PartitionId, now: i64) -> u64 {
+    pub(crate) fn rate(&self, tree: TreeId, id: PartitionId, now: i64) -> u64 {
         // A window that stayed open this long is long over.
         if now.saturating_sub(self.since.get()) > 5 * WINDOW_MS {
             return 0;
@@ -156,27 +156,27 @@ impl Traffic {
     }
 
     /// The partitions whose load was too high for long enough to split them.
-    pub(super) fn hot(&self) -> Vec<(TreeId, PartitionId)> {
+    pub(crate) fn hot(&self) -> Vec<(TreeId, PartitionId)> {
         let past = self.past.borrow();
         past.partitions.iter().filter(|(_, load)| load.hot >= WINDOWS).map(|(name, _)| *name).collect()
     }
 
     /// Whether a partition had little load for a while.
-    pub(super) fn is_cold(&self, tree: TreeId, id: PartitionId, now: i64) -> bool {
+    pub(crate) fn is_cold(&self, tree: TreeId, id: PartitionId, now: i64) -> bool {
         let past = self.past.borrow();
         let warm_at = past.partitions.get(&(tree, id)).map_or(self.opened, |load| load.warm_at.max(self.opened));
         now.saturating_sub(warm_at) >= MEMORY_MS
     }
 
     /// Resets a partition that is new, or that was hot and could not be split.
-    pub(super) fn start_anew(&self, tree: TreeId, id: PartitionId, now: i64) {
+    pub(crate) fn start_anew(&self, tree: TreeId, id: PartitionId, now: i64) {
         let load = PartitionTraffic { rate: self.rate(tree, id, now), hot: 0, warm_at: now };
         self.past.borrow_mut().partitions.insert((tree, id), load);
     }
 
     /// The partition key that halves a partition's traffic: tree and partition key, the first one behind the cut. `None`
     /// if one key has nearly all traffic.
-    pub(super) fn median(&self, holds: &dyn Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
+    pub(crate) fn median(&self, holds: &dyn Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
         let past = self.past.borrow();
         let mut keys: Vec<&[u8]> = Vec::new();
         for key in past.samples.iter().flatten() {
@@ -201,9 +201,9 @@ impl Traffic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::versions::part::TreeLevels;
-    use super::super::versions::partition::Partition;
     use super::*;
+    use crate::engine::versions::part::TreeLevels;
+    use crate::engine::versions::partition::Partition;
 
     const TREE: TreeId = TreeId(1);
 

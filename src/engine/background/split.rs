@@ -10,14 +10,14 @@
 //! Neighbours are merged if together they hold little and had little traffic for half a minute. The rules do not undo
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
-use super::Engine;
-use super::rows::keys::partition_of;
-use super::versions::part::Part;
-use super::versions::partition::PartitionId;
-use super::versions::partition::{Partition, Share};
-use super::versions::version::{Edit, Split};
-use super::work::{CompactionReason, DoneWork, SplitReason, WorkLine};
 use crate::collections::sort::sort_by;
+use crate::engine::Engine;
+use crate::engine::rows::keys::partition_of;
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::PartitionId;
+use crate::engine::versions::partition::{Partition, Share};
+use crate::engine::versions::version::{Edit, Split};
+use crate::engine::work::{CompactionReason, DoneWork, SplitReason, WorkLine};
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
@@ -28,7 +28,7 @@ const MOST_BY_LOAD: usize = 64;
 
 /// A change of partitions.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// Cut this partition in front of this key, because of its traffic, or in halves, because of its size.
     Split(TreeId, Option<Rc<Partition>>, Option<Box<[u8]>>),
     /// Merge this partition and the next one.
@@ -37,7 +37,7 @@ pub(super) enum Change {
 
 impl Change {
     /// The tree and the first partition that change.
-    pub(super) fn place(&self) -> (TreeId, PartitionId) {
+    pub(crate) fn place(&self) -> (TreeId, PartitionId) {
         match self {
             Self::Split(tree, partition, _) => (*tree, partition.as_ref().map_or(PartitionId(0), |one| one.id)),
             Self::Merge(tree, left) => (*tree, *left),
@@ -125,7 +125,7 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 
 impl Engine {
     /// The next change of partitions: splits by load, splits by size, merges.
-    pub(super) fn next_change(&self) -> Option<Change> {
+    pub(in crate::engine) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.clock.steady_ms());
         let view = self.view.borrow();
         for (tree, id) in self.traffic.hot() {
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Performs a change of partitions.
-    pub(super) async fn change_partitions(&self, change: Change) -> Result<()> {
+    pub(in crate::engine) async fn change_partitions(&self, change: Change) -> Result<()> {
         match change {
             Change::Split(tree, partition, at) => self.split(tree, partition, at).await,
             Change::Merge(tree, left) => self.merge_with_next(tree, left).await,
@@ -186,7 +186,7 @@ impl Engine {
 
     /// Looks at the clock. After a second it counts each partition's operations and starts the background work that
     /// follows, that has been due for the grace period, or that was due at the opening.
-    pub(super) fn tick(&self) {
+    pub(in crate::engine) fn tick(&self) {
         let now = self.clock.steady_ms();
         if !self.traffic.is_due(now) || !self.is_ready() {
             return;
@@ -206,7 +206,7 @@ impl Engine {
     }
 
     /// Cuts a partition at `at` (a tree and a partition key), or in halves. Reads only indexes of segments.
-    pub(super) async fn split(
+    pub(in crate::engine) async fn split(
         &self,
         tree: TreeId,
         partition: Option<Rc<Partition>>,
@@ -249,7 +249,7 @@ impl Engine {
     }
 
     /// Merges two partitions. If segments are interleaved between them, the first one is compacted before.
-    pub(super) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
+    pub(in crate::engine) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         let (meet, right) = {
             let view = self.view.borrow();
             let Some(partitions) = view.version.trees.get(&tree) else { return Ok(()) };

@@ -4,9 +4,9 @@
 //! it is large, and also when its log would take long to replay. This bounds an opening after a kill. A smaller log that
 //! is still worth a segment is flushed after a second without writes, and when the store is closed.
 
-use super::Engine;
-use super::memory::memtable::Memtable;
-use super::versions::view::View;
+use crate::engine::Engine;
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::versions::view::View;
 use crate::env::Env;
 use crate::model::limits::REPLAY_MS;
 use crate::storage::LogNumber;
@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::rc::{Rc, Weak};
 
 /// Memtables that may wait for a flush before writes are held up.
-pub(super) const MAX_FROZEN: usize = 2;
+pub(crate) const MAX_FROZEN: usize = 2;
 
 /// Replay costs in ns: of a record in a storage and in a file, of a write, of a stored byte, of a decompressed byte.
 const RECORD_NS: u64 = 9_000;
@@ -25,7 +25,7 @@ const STORED_BYTE_NS: u64 = 3;
 const BYTE_NS: u64 = 1;
 
 /// Flush at this replay time as soon as no writes wait. In IndexedDB: 1050 single puts, or 20,000 of many in flight.
-pub(super) const LONG_NS: u64 = 10_000_000;
+pub(crate) const LONG_NS: u64 = 10_000_000;
 
 /// Flush at this replay time even while writes wait. The flush delays them, so a shorter burst goes first.
 const URGENT_NS: u64 = 16_000_000;
@@ -45,7 +45,7 @@ const QUIET_MS: u32 = 1000;
 impl View {
     /// Counts a stored log record that the memtable holds: whether it is in a file, its bytes, compressed and raw, and its
     /// writes.
-    pub(super) fn add_record(&mut self, number: LogNumber, in_files: bool, stored: u64, bytes: u64, writes: u64) {
+    pub(crate) fn add_record(&mut self, number: LogNumber, in_files: bool, stored: u64, bytes: u64, writes: u64) {
         self.log.push_back((number, stored));
         let ns = if in_files { RECORD_IN_FILES_NS } else { RECORD_NS }
             + stored * STORED_BYTE_NS
@@ -61,24 +61,24 @@ impl View {
     }
 
     /// Whether the log is worth a flush without a request for one.
-    pub(super) fn is_worth_a_flush(&self) -> bool {
+    pub(crate) fn is_worth_a_flush(&self) -> bool {
         self.backlog_ns() >= LITTLE_NS || self.log.len() >= LITTLE_RECORDS
     }
 
     /// Whether a flush helps: the memtable has rows, or many records without rows are behind it.
-    pub(super) fn has_to_flush(&self) -> bool {
+    pub(crate) fn has_to_flush(&self) -> bool {
         !self.memtable.is_empty() || self.memtable.replay_ns.get() >= LITTLE_NS
     }
 
     /// Whether the log's length makes the memtable due for a flush. If another memtable already waits for that, this one
     /// grows until its memory is used up. So on a full disk writing goes on as long as memory allows.
-    pub(super) fn has_long_log(&self, writes_wait: bool) -> bool {
+    pub(crate) fn has_long_log(&self, writes_wait: bool) -> bool {
         let long = if writes_wait { URGENT_NS } else { LONG_NS };
         self.frozen.is_empty() && self.memtable.replay_ns.get() >= long
     }
 
     /// Whether writes wait for a flush: memory is used up, or writes arrive faster than flushes finish.
-    pub(super) fn held_up(&self, flush_failed: bool) -> bool {
+    pub(crate) fn held_up(&self, flush_failed: bool) -> bool {
         let flushing = !self.frozen.is_empty() && !flush_failed;
         self.frozen.len() >= MAX_FROZEN || (flushing && self.backlog_ns() >= MOST_NS)
     }
@@ -86,7 +86,7 @@ impl View {
 
 impl Engine {
     /// Whether writes are held up until a flush is done. Deletions may go on if the disk has no room for the flush.
-    pub(super) fn holds_writes_up(&self) -> bool {
+    pub(in crate::engine) fn holds_writes_up(&self) -> bool {
         let (view, flushing) = (self.view.borrow(), &self.house.flushes);
         // One more memtable at most, so memory stays bounded.
         let may_delete =
@@ -95,12 +95,12 @@ impl Engine {
     }
 
     /// Whether writes wait for a flush.
-    pub(super) fn waits_for_flush(&self) -> bool {
+    pub(in crate::engine) fn waits_for_flush(&self) -> bool {
         self.holds_writes_up() && self.line.pending.borrow().has_groups()
     }
 
     /// Freezes the memtable if it is large, or the log behind it long.
-    pub(super) fn freeze_if_full(&self) {
+    pub(in crate::engine) fn freeze_if_full(&self) {
         let writes_wait = self.line.pending.borrow().has_groups();
         let full = {
             let view = self.view.borrow();
@@ -112,7 +112,7 @@ impl Engine {
     }
 
     /// Starts a new memtable; the old one waits to be flushed.
-    pub(super) fn freeze(&self) {
+    pub(in crate::engine) fn freeze(&self) {
         self.settle_retentions();
         let fresh = Memtable::new(self.line.next_log(), self.clock.now_ms());
         self.view.borrow_mut().freeze(fresh);
@@ -121,7 +121,7 @@ impl Engine {
     /// The log could not grow. Starts a flush of it: that frees its beginning. If the flush fails, the next one comes when writes
     /// wait for it, or when room was freed.
     #[cold]
-    pub(super) fn shorten_log(&self) {
+    pub(in crate::engine) fn shorten_log(&self) {
         let is_due = {
             let view = self.view.borrow();
             view.frozen.is_empty() && view.has_to_flush()
@@ -134,7 +134,7 @@ impl Engine {
 
     /// Starts a flush of a log that is worth it, once nothing was written for a while. If the flush fails, as on a full
     /// disk, it is tried again after the next stored write.
-    pub(super) fn flush_when_quiet(&self) {
+    pub(in crate::engine) fn flush_when_quiet(&self) {
         if self.house.flushes.is_watching.get() || self.is_read_only() {
             return;
         }

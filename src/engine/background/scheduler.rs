@@ -1,15 +1,16 @@
 //! Flush and compaction, in the background: one of each at a time.
 
 use super::backlog::MAX_FROZEN;
-use super::base::latch::Latch;
-use super::changes::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
-use super::read::merge::Sources;
 use super::rewrite::Input;
-use super::rows::row::Keep;
-use super::versions::version::Edit;
-use super::work::{DoneWork, WorkLine};
-use super::{Engine, pending};
+use crate::engine::Engine;
+use crate::engine::base::latch::Latch;
+use crate::engine::changes::change_records::too_early;
+use crate::engine::read::merge::Sources;
+use crate::engine::rows::row::Keep;
+use crate::engine::versions::version::Edit;
+use crate::engine::work::{DoneWork, WorkLine};
+use crate::engine::write::pending;
 use crate::error::{Code, Error, Result};
 use std::rc::Rc;
 
@@ -17,7 +18,7 @@ use std::rc::Rc;
 const MOST_LEVEL0: usize = 8;
 
 /// While it lives no other compaction runs.
-pub(super) struct CompactionHold<'e>(&'e Engine);
+pub(crate) struct CompactionHold<'e>(&'e Engine);
 
 impl Drop for CompactionHold<'_> {
     fn drop(&mut self) {
@@ -29,7 +30,7 @@ impl Drop for CompactionHold<'_> {
 
 impl Engine {
     /// Starts the background work that should run and does not.
-    pub(super) fn start_background(&self) {
+    pub(in crate::engine) fn start_background(&self) {
         if self.check_alive().is_err() || self.is_read_only() {
             return;
         }
@@ -70,7 +71,7 @@ impl Engine {
 
     /// The most parts that a partition has in level 0. Partitions that cannot be compacted do not count.
     #[inline(never)]
-    pub(super) fn longest_level0(&self) -> usize {
+    pub(in crate::engine) fn longest_level0(&self) -> usize {
         let (view, steady) = (self.view.borrow(), self.clock.steady_ms());
         let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
         let compacted = partitions.filter(|one| !self.house.compactions.quarantine.holds(one.id, steady));
@@ -85,13 +86,13 @@ impl Engine {
     /// Whether flushes and loads wait until the job of compaction under way is done. So writes that come faster than compaction
     /// merges them are held up in the end.
     #[inline(never)]
-    pub(super) fn waits_for_compaction(&self) -> bool {
+    pub(in crate::engine) fn waits_for_compaction(&self) -> bool {
         self.house.compactions.at_work.get() && self.is_far_behind()
     }
 
     /// Begins the flush that waited for a job, and wakes the loads that did. If compaction is still far behind, the next job does
     /// not begin before a memtable is flushed: writes go on, slowly.
-    pub(super) async fn let_flush_through(&self) {
+    pub(in crate::engine) async fn let_flush_through(&self) {
         self.start_background();
         self.house.tell_work_ended();
         if self.is_far_behind() {
@@ -116,7 +117,7 @@ impl Engine {
     }
 
     /// Flushes the oldest frozen memtable. Returns whether it did.
-    pub(super) async fn flush_oldest(&self) -> Result<bool> {
+    pub(in crate::engine) async fn flush_oldest(&self) -> Result<bool> {
         let (memtable, log_start, next_seqno) = {
             let view = self.view.borrow();
             let Some(memtable) = view.frozen.front().map(Rc::clone) else {
@@ -167,7 +168,7 @@ impl Engine {
         Ok(true)
     }
 
-    pub(super) fn flush_failed(&self, error: &Error) {
+    pub(in crate::engine) fn flush_failed(&self, error: &Error) {
         if error.code() != Code::Closed {
             log::warn!("a memtable could not be flushed: {error}");
         }
@@ -185,7 +186,7 @@ impl Engine {
     }
 
     /// Call this after space was freed. It fills the reserve and retries a flush that had no room.
-    pub(super) async fn use_room(&self) {
+    pub(in crate::engine) async fn use_room(&self) {
         if self.reserve.is_out() && self.fill_reserve().await.is_err() {
             // More work follows, or a caller waits for it.
             return;
@@ -267,7 +268,10 @@ impl Engine {
     }
 
     /// Runs work that must not stop half way when its caller goes away.
-    pub(super) async fn apart(&self, work: impl AsyncFnOnce(Rc<Self>) -> Result<()> + 'static) -> Result<()> {
+    pub(in crate::engine) async fn apart(
+        &self,
+        work: impl AsyncFnOnce(Rc<Self>) -> Result<()> + 'static,
+    ) -> Result<()> {
         let done = Rc::new(Latch::default());
         if let Some(engine) = self.me.upgrade() {
             let done = Rc::clone(&done);
@@ -278,7 +282,7 @@ impl Engine {
 
     /// Waits until the code of compaction is there, no compaction runs and the stored version is known. No other compaction
     /// starts while the hold lives.
-    pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_>> {
+    pub(in crate::engine) async fn hold_compaction(&self) -> Result<CompactionHold<'_>> {
         self.load_compaction().await?;
         while self.house.compactions.is_running.get() {
             self.house.work_ended().wait().await;
@@ -292,7 +296,7 @@ impl Engine {
     }
 
     /// Waits until each accepted write, and each load whose commit was asked for, is stored or has failed.
-    pub(super) async fn settled(&self) {
+    pub(in crate::engine) async fn settled(&self) {
         for load in self.loads.asked(&|_| true) {
             let _ = load.done.wait().await;
         }
