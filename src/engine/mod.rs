@@ -5,9 +5,9 @@
 //! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
 //! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
-//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](background::backlog) keeps the log short, [`recover`] opens the store again.
+//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](background::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
 //!
-//! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`] the
+//! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`](opening::leadership) the
 //! lead, [`housekeeping`](background::housekeeping) flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
@@ -17,17 +17,13 @@
 mod background;
 mod base;
 mod changes;
-mod contents;
 mod inspect;
-mod leadership;
 mod load;
 mod memory;
 mod metrics;
+mod opening;
 mod read;
-mod ready;
-mod recover;
 mod rows;
-mod salvage;
 mod segment;
 mod space;
 mod versions;
@@ -75,9 +71,9 @@ use base::health::Health;
 use base::slices::Slices;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
-use leadership::Leadership;
 use load::bulk_load::BulkLoads;
 use memory::images::Images;
+use opening::leadership::Leadership;
 use rows::holds::Holds;
 use segment::cache::BlockCache;
 use space::reserve::Reserve;

@@ -1,15 +1,15 @@
-//! Opens a damaged store for reading only: [`Options::salvage`](super::Options::salvage).
+//! Opens a damaged store for reading only: [`Options::salvage`](crate::engine::Options::salvage).
 //!
 //! Every stored record is read once. Keys that a damaged block may have held are left out on all levels, so no returned
 //! row depends on them. Only writes of a damaged log record are in no known range. All of it is listed.
 
-use super::Engine;
-use super::base::missing::{Missing, read_only};
-use super::memory::memtable;
-use super::rows::keys::{TREE_BYTES, before, tree_of};
-use super::segment::cache::{Pins, RecordId, Usage};
-use super::versions::part::{Level, Part, Segment, TreeLevels};
-use super::versions::partition::{Partition, Partitions};
+use crate::engine::Engine;
+use crate::engine::base::missing::{Missing, read_only};
+use crate::engine::memory::memtable;
+use crate::engine::rows::keys::{TREE_BYTES, before, tree_of};
+use crate::engine::segment::cache::{Pins, RecordId, Usage};
+use crate::engine::versions::part::{Level, Part, Segment, TreeLevels};
+use crate::engine::versions::partition::{Partition, Partitions};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
@@ -35,12 +35,12 @@ impl Engine {
         self.options.salvage
     }
 
-    pub(super) fn check_writable(&self) -> Result<()> {
+    pub(in crate::engine) fn check_writable(&self) -> Result<()> {
         if self.options.salvage { Err(read_only()) } else { Ok(()) }
     }
 
     /// Reads every record of every segment, and removes damaged data from the version.
-    pub(super) async fn leave_out_damage(&self) -> Result<()> {
+    pub(in crate::engine) async fn leave_out_damage(&self) -> Result<()> {
         let segments = self.view.borrow().version.segments();
         let mut lost = Vec::new();
         for segment in segments.values() {

@@ -1,9 +1,9 @@
 //! The contents of a storage when a store is opened: the manifests and, behind them, the log.
 
-use super::base::missing::Missing;
-use super::base::options::Options;
-use super::versions::manifest::{self, Segments, StoredVersion};
-use super::versions::version::Version;
+use crate::engine::base::missing::Missing;
+use crate::engine::base::options::Options;
+use crate::engine::versions::manifest::{self, Segments, StoredVersion};
+use crate::engine::versions::version::Version;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
@@ -12,14 +12,14 @@ use bytes::Bytes;
 use std::cell::RefCell;
 
 /// The contents of the storage.
-pub(super) struct Contents {
-    pub(super) opened: StoredVersion,
-    pub(super) log: Vec<RawRecord>,
+pub(crate) struct Contents {
+    pub(crate) opened: StoredVersion,
+    pub(crate) log: Vec<RawRecord>,
 }
 
 impl Contents {
     /// Fails if a store that has been opened before has no data: each opening stores a log record at least.
-    pub(super) fn check_expected(&self, options: &Options) -> Result<()> {
+    pub(crate) fn check_expected(&self, options: &Options) -> Result<()> {
         if options.expects_data && self.opened.manifests.newest.0 == 0 && self.log.is_empty() {
             return Err(Error::new(Code::DataLost, "The browser has lost the data of this instance."));
         }
@@ -28,43 +28,43 @@ impl Contents {
 }
 
 /// A log record from the storage, without its frame.
-pub(super) struct RawRecord {
-    pub(super) number: LogNumber,
+pub(crate) struct RawRecord {
+    pub(crate) number: LogNumber,
     /// Stored bytes.
-    pub(super) stored: u64,
-    pub(super) payload: Bytes,
+    pub(crate) stored: u64,
+    pub(crate) payload: Bytes,
 }
 
 impl RawRecord {
-    pub(super) fn open(number: LogNumber, stored: &[u8]) -> Result<Self> {
+    pub(crate) fn open(number: LogNumber, stored: &[u8]) -> Result<Self> {
         let place = Place::Log(number);
         let payload = record::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
         Ok(Self { number, stored: stored.len() as u64, payload })
     }
 
     /// The kind of the record, and its writer.
-    pub(super) fn head(&self) -> Result<(LogKind, LogHead)> {
+    pub(crate) fn head(&self) -> Result<(LogKind, LogHead)> {
         log::decode_head(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
 
     /// Whether the leader of this epoch wrote it, after it took the lead.
-    pub(super) fn is_of(&self, epoch: u64) -> Result<bool> {
+    pub(crate) fn is_of(&self, epoch: u64) -> Result<bool> {
         let (kind, head) = self.head()?;
         Ok(kind != LogKind::Leadership && head.epoch == epoch)
     }
 
-    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
+    pub(crate) fn decode(&self) -> Result<LogRecord<'_>> {
         log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
 }
 
 /// The first log record that a version does not include.
-pub(super) fn log_start(version: &Version) -> LogNumber {
+pub(crate) fn log_start(version: &Version) -> LogNumber {
     version.log_start.max(LogNumber(1))
 }
 
 /// Reads the manifests and their log at one instant, because the current leader may still commit.
-pub(super) async fn read(storage: &AnyStorage) -> Result<Contents> {
+pub(crate) async fn read(storage: &AnyStorage) -> Result<Contents> {
     let opened = RefCell::new(StoredVersion::default());
     let from = |manifests: &[(ManifestId, Bytes)]| {
         *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
@@ -86,7 +86,7 @@ pub(super) async fn read(storage: &AnyStorage) -> Result<Contents> {
 }
 
 /// Reads the newest readable version and the readable log behind it. Also returns the number behind the log.
-pub(super) async fn read_what_is_whole(storage: &AnyStorage) -> Result<(Contents, LogNumber, Vec<Missing>)> {
+pub(crate) async fn read_what_is_whole(storage: &AnyStorage) -> Result<(Contents, LogNumber, Vec<Missing>)> {
     let found = RefCell::new((StoredVersion::default(), Vec::<Missing>::new()));
     let from = |manifests: &[(ManifestId, Bytes)]| {
         let mut missing: Vec<Missing> = Vec::new();

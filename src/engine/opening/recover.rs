@@ -12,31 +12,31 @@
 //! A candidate may be as late. If the leader has trimmed its log since the candidate read it, the number of the candidate's
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
-use super::Engine;
-use super::background::housekeeping::Housekeeping;
-use super::background::traffic::Traffic;
-use super::base::clock::Clock;
-use super::base::counters::Counters;
-use super::base::health::Health;
-use super::base::missing::{Missing, or_salvage};
-use super::base::options::{ClockMode, Options};
-use super::base::slices::Slices;
-use super::changes::arrivals::Arrivals;
-use super::changes::watches::Watches;
 use super::contents::{self, Contents, log_start};
 use super::leadership::Leadership;
-use super::load::bulk_load::BulkLoads;
-use super::memory::images::Images;
-use super::memory::memtable::Memtable;
 use super::ready::another_behind;
-use super::rows::holds::Holds;
-use super::segment::cache::{BlockCache, Pins, RecordId, Usage};
-use super::space::reserve::{FIRST_GIVEN, Reserve};
-use super::versions::manifest::StoredVersion;
-use super::versions::version::Version;
-use super::versions::view::View;
-use super::write::commit_line::CommitLine;
 use crate::collections::turns::Turns;
+use crate::engine::Engine;
+use crate::engine::background::housekeeping::Housekeeping;
+use crate::engine::background::traffic::Traffic;
+use crate::engine::base::clock::Clock;
+use crate::engine::base::counters::Counters;
+use crate::engine::base::health::Health;
+use crate::engine::base::missing::{Missing, or_salvage};
+use crate::engine::base::options::{ClockMode, Options};
+use crate::engine::base::slices::Slices;
+use crate::engine::changes::arrivals::Arrivals;
+use crate::engine::changes::watches::Watches;
+use crate::engine::load::bulk_load::BulkLoads;
+use crate::engine::memory::images::Images;
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::rows::holds::Holds;
+use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
+use crate::engine::space::reserve::{FIRST_GIVEN, Reserve};
+use crate::engine::versions::manifest::StoredVersion;
+use crate::engine::versions::version::Version;
+use crate::engine::versions::view::View;
+use crate::engine::write::commit_line::CommitLine;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
@@ -277,7 +277,7 @@ impl Engine {
     ///
     /// # Errors
     /// `QuotaExceeded` if there is still no room; any other error ends the engine.
-    pub(super) async fn lead(&self) -> Result<()> {
+    pub(in crate::engine) async fn lead(&self) -> Result<()> {
         if !self.leadership.is_due() {
             return Ok(());
         }

@@ -3,14 +3,14 @@
 //! A failed commit may have taken effect, and another engine may have taken the lead. A look at the log behind the last
 //! known record answers both.
 
-use super::Engine;
 use super::contents::RawRecord;
-use super::versions::manifest::{self, StoredVersion};
+use crate::engine::Engine;
+use crate::engine::versions::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
 use crate::storage::{AnyStorage, Loaded, LogNumber};
 
 /// Whether the log, from a record on, has one of another leader than that of the epoch. A commit of this one may be in flight.
-pub(super) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch: u64) -> Result<bool> {
+pub(crate) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch: u64) -> Result<bool> {
     for (number, stored) in storage.read_log(from).await? {
         if !RawRecord::open(number, &stored)?.is_of(epoch)? {
             return Ok(true);
@@ -21,7 +21,7 @@ pub(super) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch:
 
 impl Engine {
     /// Whether the engine works and knows the stored state.
-    pub(super) fn is_ready(&self) -> bool {
+    pub(in crate::engine) fn is_ready(&self) -> bool {
         self.line.is_alive() && self.line.is_certain() && !self.is_overtaken()
     }
 
@@ -32,7 +32,7 @@ impl Engine {
 
     /// Checks that the engine works. If the outcome of a commit is unknown, waits until it is known: nothing is read,
     /// decided or committed before. Returns at once in all other cases.
-    pub(super) async fn ready(&self) -> Result<()> {
+    pub(in crate::engine) async fn ready(&self) -> Result<()> {
         loop {
             self.line.check_alive()?;
             if self.is_overtaken() {
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// Checks whether another engine leads.
-    pub(super) async fn check_lead(&self) -> Result<()> {
+    pub(in crate::engine) async fn check_lead(&self) -> Result<()> {
         if another_behind(&self.storage, self.line.next_log(), self.leadership.epoch()).await? {
             return Err(self.end_replaced());
         }
