@@ -13,7 +13,7 @@ use crate::engine::memory::memtable::{PRIVATE, Rows};
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::rows::holds::Hold;
 use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
-use crate::engine::rows::row::{self, DatedFragment, RowView};
+use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
 use crate::engine::segment::cache::{Pins, RecordId, Usage, damaged};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Snapshot;
@@ -23,17 +23,6 @@ use crate::model::select::{Need, Stretch};
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-
-/// The versions that a read of a row has to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// The newest version of each column.
-    Newest,
-    /// Every version that max versions does not hide.
-    Visible,
-    /// Every version that is stored.
-    Stored,
-}
 
 /// The parameters of a scan.
 #[derive(Clone, Copy)]

@@ -4,13 +4,23 @@
 //! newest operation counts. A deletion of a column hides everything older in it.
 
 use crate::collections::sort::sort_by;
-use crate::engine::read::reader::Depth;
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::wire::{Damage, Decoded};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
+
+/// The versions that a read of a row has to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The newest version of each column.
+    Newest,
+    /// Every version that max versions does not hide.
+    Visible,
+    /// Every version that is stored.
+    Stored,
+}
 
 /// How much of the rows to keep.
 #[derive(Clone, Copy, Debug)]
