@@ -37,8 +37,6 @@ pub use base::missing::Missing;
 pub(crate) use base::missing::or_salvage;
 pub use base::options::{ClockMode, Options, Shape};
 pub(crate) use base::pauses;
-pub use changes::change_records::Recorder;
-pub(crate) use changes::change_records::{RECORD_COLUMN, record_cell, record_key};
 pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
@@ -48,6 +46,8 @@ pub use inspect::{
 pub use load::bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use load::bulk_loader::BulkLoader;
 pub use memory::overlay::Overlay;
+pub use memory::waiting_records::Recorder;
+pub(crate) use memory::waiting_records::{RECORD_COLUMN, record_cell, record_key};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use read::passing::{BlockFilter, BlockRows};
 pub use read::profile::Mass;

@@ -1,6 +1,6 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
-use crate::engine::changes::change_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
+use super::waiting_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{TREE_BYTES, full_key, tree_of};
 use crate::engine::rows::row::DatedFragment;

@@ -3,3 +3,4 @@
 pub(super) mod images;
 pub(super) mod memtable;
 pub(super) mod overlay;
+pub(super) mod waiting_records;
