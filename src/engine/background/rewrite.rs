@@ -2,13 +2,14 @@
 
 use crate::engine::Engine;
 use crate::engine::read::large_row::{EntryMerge, LargeRow, Layer};
-use crate::engine::read::merge::{Merge, MergeStep, Sources};
+use crate::engine::read::merge::{Merge, MergeStep};
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{Direction, KeyRange};
 use crate::engine::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
 use crate::engine::segment::cache::{BLOCK_BYTES, Pins, Usage};
 use crate::engine::segment::writer::{FinishedSegment, SegmentWriter, Staging};
 use crate::engine::versions::part::Part;
+use crate::engine::versions::snapshot::Sources;
 use crate::engine::versions::version::Edit;
 use crate::engine::work::WorkLine;
 use crate::error::{Code, Error, Result};

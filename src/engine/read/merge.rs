@@ -8,24 +8,16 @@ use super::large_row::LargeRow;
 use super::passing::{BlockFilter, Passing};
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
 use crate::collections::order::compare;
-use crate::engine::memory::memtable::{Memtable, Rows, Slots};
+use crate::engine::memory::memtable::{Rows, Slots};
 use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
 use crate::engine::rows::row::DatedFragment;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
-use crate::engine::versions::part::Part;
+use crate::engine::versions::snapshot::Sources;
 use crate::error::{Error, Result};
 use std::cell::Ref;
 use std::cmp::Ordering;
 use std::collections::btree_map;
 use std::ops::{Bound, ControlFlow};
-use std::rc::Rc;
-
-/// The sources: memtables, newest first, then runs, newest first. The parts of a run ascend without overlap.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sources {
-    pub(crate) memtables: Vec<Rc<Memtable>>,
-    pub(crate) runs: Vec<Vec<Rc<Part>>>,
-}
 
 /// How a step ended.
 pub(crate) enum MergeStep {

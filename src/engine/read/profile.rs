@@ -8,7 +8,7 @@
 //! A row in several sources counts about once. If a newer source also has the last row of an older stretch, all rows of
 //! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
-use super::merge::{Merge, MergeStep, Sources};
+use super::merge::{Merge, MergeStep};
 use crate::collections::sort::sort_by;
 use crate::engine::Engine;
 use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
@@ -16,6 +16,7 @@ use crate::engine::rows::row;
 use crate::engine::segment::cache::{DecodedRecord, Pins, Usage};
 use crate::engine::segment::sampler::{Sampler, weigh};
 use crate::engine::versions::part::Part;
+use crate::engine::versions::snapshot::Sources;
 use crate::error::{Error, Result};
 use crate::format::segment::{SampleWeight, SegmentMeta};
 use crate::model::TreeId;

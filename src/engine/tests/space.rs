@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::engine::background::rewrite::Input;
-use crate::engine::read::merge::Sources;
 use crate::engine::rows::row::Keep;
 use crate::engine::versions::partition::Partition;
+use crate::engine::versions::snapshot::Sources;
 use crate::engine::work::CompactionReason;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
