@@ -1,5 +1,6 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
+use super::slot::{ChunkId, Slot};
 use super::waiting_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{TREE_BYTES, full_key, tree_of};
@@ -70,25 +71,12 @@ pub(crate) struct Record {
     pub(crate) names: Names,
 }
 
-/// The place of a chunk among all.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChunkId(u32);
-
 /// The fragments of one row.
 #[derive(Debug)]
 pub(crate) struct Slots {
     newest: Slot,
     /// Ascending by seqno; all older than `newest`.
     older: Vec<Slot>,
-}
-
-/// The place of one fragment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    seqno: u64,
-    chunk: ChunkId,
-    start: u32,
-    end: u32,
 }
 
 impl Memtable {

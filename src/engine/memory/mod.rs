@@ -3,4 +3,5 @@
 pub(super) mod images;
 pub(super) mod memtable;
 pub(super) mod overlay;
+mod slot;
 pub(super) mod waiting_records;

@@ -1,6 +1,6 @@
 //! The changes of a memtable whose records in streams are not made yet, and the form of these records' rows.
 
-use super::memtable::Slot;
+use super::slot::Slot;
 use crate::error::Result;
 use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
 use std::collections::VecDeque;
