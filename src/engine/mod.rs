@@ -71,6 +71,7 @@ use base::health::Health;
 use base::slices::Slices;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
+use inspect::WorkHistory;
 use load::bulk_load::BulkLoads;
 use memory::images::Images;
 use opening::leadership::Leadership;
@@ -80,7 +81,6 @@ use space::reserve::Reserve;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use versions::view::View;
-use work::WorkObserver;
 use write::commit_line::CommitLine;
 
 /// The engine.
@@ -108,7 +108,7 @@ pub struct Engine {
     health: Health,
     counters: Counters,
     /// Who hears of background work. None until somebody asks for it.
-    observer: RefCell<Option<Rc<dyn WorkObserver>>>,
+    observer: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
     arrivals: Arrivals,

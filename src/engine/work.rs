@@ -4,7 +4,6 @@
 //! [`inspect`](super::inspect), which is a module of its own. Only code of that module makes observers, so the engine can call them.
 
 use super::Engine;
-use super::inspect::WorkEvents;
 use super::memory::memtable::Memtable;
 use super::rows::row::{DatedFragment, Keep};
 use super::versions::part::Part;
@@ -37,9 +36,6 @@ pub(super) trait WorkObserver {
 
     /// The work that was done last is stored.
     fn stored(&self, engine: &Engine, line: WorkLine);
-
-    /// The events behind a position.
-    fn events(&self, position: u64) -> WorkEvents;
 }
 
 /// Why compaction does something.
@@ -112,7 +108,8 @@ pub(super) fn merged_parts<'a>(
 impl Engine {
     /// Who hears of background work.
     pub(super) fn observer(&self) -> Option<Rc<dyn WorkObserver>> {
-        self.observer.borrow().clone()
+        let observer = self.observer.borrow();
+        observer.as_ref().map(|observer| Rc::clone(observer) as Rc<dyn WorkObserver>)
     }
 
     /// Tells the observer, if there is one, that an index was built.

@@ -149,6 +149,12 @@ pub struct WorkEvents {
     pub lost: u64,
 }
 
+/// An observer that remembers what it heard.
+pub(in crate::engine) trait WorkHistory: WorkObserver {
+    /// The events behind a position.
+    fn events(&self, position: u64) -> WorkEvents;
+}
+
 /// Collects events.
 #[derive(Default)]
 struct WorkRing {
@@ -270,7 +276,9 @@ impl WorkObserver for WorkRing {
         // Those who wait for events look again.
         engine.house.tell_work_ended();
     }
+}
 
+impl WorkHistory for WorkRing {
     fn events(&self, position: u64) -> WorkEvents {
         let events = self.events.borrow();
         let newest = self.last.get();

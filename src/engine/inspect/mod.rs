@@ -7,6 +7,7 @@ mod segment;
 mod steps;
 mod trace;
 
+pub(super) use events::WorkHistory;
 pub use events::{Dropped, FlushReason, Work, WorkEvent, WorkEvents, WorkPart};
 pub use layout::{Layout, MemtableLayout, PartLayout, TreeLayout};
 pub use segment::{BlockContents, FilterAnswer, FilterFacts, RowContents, SegmentContents, SegmentQuery};
