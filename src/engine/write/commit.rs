@@ -6,10 +6,10 @@
 //! later one.
 
 use super::pending::{self, Group, PendingEdit};
+use super::raw_record::RawRecord;
 use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
 use crate::engine::memory::memtable::Record;
-use crate::engine::opening::contents::RawRecord;
 use crate::engine::rows::keys::full_key;
 use crate::engine::versions::manifest::Manifests;
 use crate::engine::versions::part::Segment;

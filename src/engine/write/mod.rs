@@ -4,3 +4,4 @@ pub(super) mod commit;
 pub(super) mod commit_line;
 pub(super) mod decide;
 pub(super) mod pending;
+pub(super) mod raw_record;
