@@ -76,6 +76,7 @@ use load::bulk_load::BulkLoads;
 use memory::images::Images;
 use opening::leadership::Leadership;
 use rows::holds::Holds;
+use rows::keys::tree_range;
 use segment::cache::BlockCache;
 use space::reserve::Reserve;
 use std::cell::{Cell, RefCell};
@@ -205,6 +206,47 @@ impl Engine {
     /// Reports that failed work on a tree goes on.
     pub(crate) fn tell_mended(&self, tree: TreeId) {
         self.health.tell_mended(tree);
+    }
+
+    /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
+    pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_> {
+        let latch = self.arrivals.latch(tree);
+        async move {
+            self.check_alive()?;
+            latch.wait_or(self.env.sleep(most_ms)).await;
+            self.check_alive()
+        }
+    }
+
+    /// What has changed in a range of a tree since `place`: at once if something has, or if the place is not known; else
+    /// after the next change there, or after so many ms, which may be none. Without a place: where to begin, at once. What
+    /// is read after that has all earlier changes.
+    ///
+    /// # Errors
+    /// Those of an engine that has ended.
+    pub async fn changed(
+        &self,
+        tree: TreeId,
+        range: KeyRange,
+        place: Option<ChangePlace>,
+        most_ms: u32,
+    ) -> Result<ChangedKeys> {
+        self.check_alive()?;
+        let range = tree_range(tree, range);
+        let now = self.look(place, &range);
+        if most_ms == 0 || now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
+            return Ok(now);
+        }
+        let change = self.watches.latch(&range).wait_or(self.env.sleep(most_ms)).await;
+        // Nothing has changed here before that, even if changes elsewhere were too many to keep.
+        let seqno = change.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
+        self.check_alive()?;
+        Ok(self.look(Some(ChangePlace { seqno, ..now.place }), &range))
+    }
+
+    fn look(&self, place: Option<ChangePlace>, range: &KeyRange) -> ChangedKeys {
+        let seqno = self.view.borrow().visible_seqno();
+        self.watches.look(place, range, seqno, || u32::from_be_bytes(self.random()))
     }
 
     /// Ends the engine: every later call fails with `error`, until the store is opened again.

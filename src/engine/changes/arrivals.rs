@@ -1,8 +1,6 @@
 //! Readers that wait for new rows of a tree.
 
-use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
-use crate::error::Result;
 use crate::model::TreeId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +10,8 @@ use std::rc::Rc;
 pub(crate) struct Arrivals(RefCell<Vec<(TreeId, Rc<Latch<()>>)>>);
 
 impl Arrivals {
-    fn latch(&self, tree: TreeId) -> Rc<Latch<()>> {
+    /// The latch that is set after the next stored write to the tree.
+    pub(crate) fn latch(&self, tree: TreeId) -> Rc<Latch<()>> {
         let mut waiting = self.0.borrow_mut();
         if let Some((_, latch)) = waiting.iter().find(|(other, _)| *other == tree) {
             return Rc::clone(latch);
@@ -32,17 +31,5 @@ impl Arrivals {
         let told: Vec<_> = waiting.extract_if(.., |(tree, _)| has_come(*tree)).collect();
         drop(waiting);
         told.into_iter().for_each(|(_, latch)| latch.set(()));
-    }
-}
-
-impl Engine {
-    /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
-    pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_> {
-        let latch = self.arrivals.latch(tree);
-        async move {
-            self.check_alive()?;
-            latch.wait_or(self.env.sleep(most_ms)).await;
-            self.check_alive()
-        }
     }
 }

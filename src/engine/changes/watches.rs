@@ -4,11 +4,8 @@
 //! answer, misses nothing between two calls, and the engine keeps no state for it. A place that is not known any more
 //! (after a hand-over, say) gets the answer that anything may have changed.
 
-use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
-use crate::engine::rows::keys::{KeyRange, TREE_BYTES, tree_range};
-use crate::error::Result;
-use crate::model::TreeId;
+use crate::engine::rows::keys::{KeyRange, TREE_BYTES};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -59,6 +56,37 @@ struct Record {
 type Waiting = (KeyRange, Rc<Latch<u64>>);
 
 impl Watches {
+    /// What has changed in a range since `place`, now that writes up to `seqno` are visible. If nobody has watched before,
+    /// changes are kept from now on, under the number that `id` draws.
+    pub(crate) fn look(
+        &self,
+        place: Option<ChangePlace>,
+        range: &KeyRange,
+        seqno: u64,
+        id: impl FnOnce() -> u32,
+    ) -> ChangedKeys {
+        let mut record = self.0.borrow_mut();
+        let record = record.get_or_insert_with(|| Record {
+            id: id(),
+            changed: VecDeque::new(),
+            bytes: 0,
+            after: seqno,
+            waiting: Vec::new(),
+        });
+        let known = place.filter(|place| place.record == record.id);
+        let keys = known.and_then(|place| record.since(place.seqno, range));
+        ChangedKeys { place: ChangePlace { record: record.id, seqno }, keys }
+    }
+
+    /// The latch that gets the seqno of the next change of a range.
+    pub(crate) fn latch(&self, range: &KeyRange) -> Rc<Latch<u64>> {
+        let latch = Rc::<Latch<u64>>::default();
+        if let Some(record) = &mut *self.0.borrow_mut() {
+            record.waiting.push((range.clone(), Rc::clone(&latch)));
+        }
+        latch
+    }
+
     /// Notes the change of a key, which is behind its tree.
     pub(crate) fn note(&self, seqno: u64, key: &[u8]) {
         let mut record = self.0.borrow_mut();
@@ -112,51 +140,5 @@ impl Record {
         let mut keys: Vec<Bytes> = here.take(MOST_KEYS + 1).map(|(_, key)| key.slice(TREE_BYTES..)).collect();
         keys.reverse();
         (keys.len() <= MOST_KEYS).then_some(keys)
-    }
-}
-
-impl Engine {
-    /// What has changed in a range of a tree since `place`: at once if something has, or if the place is not known; else
-    /// after the next change there, or after so many ms, which may be none. Without a place: where to begin, at once. What
-    /// is read after that has all earlier changes.
-    ///
-    /// # Errors
-    /// Those of an engine that has ended.
-    pub async fn changed(
-        &self,
-        tree: TreeId,
-        range: KeyRange,
-        place: Option<ChangePlace>,
-        most_ms: u32,
-    ) -> Result<ChangedKeys> {
-        self.check_alive()?;
-        let range = tree_range(tree, range);
-        let now = self.look(place, &range);
-        if most_ms == 0 || now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
-            return Ok(now);
-        }
-        let latch = Rc::<Latch<u64>>::default();
-        if let Some(record) = &mut *self.watches.0.borrow_mut() {
-            record.waiting.push((range.clone(), Rc::clone(&latch)));
-        }
-        let change = latch.wait_or(self.env.sleep(most_ms)).await;
-        // Nothing has changed here before that, even if changes elsewhere were too many to keep.
-        let seqno = change.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
-        self.check_alive()?;
-        Ok(self.look(Some(ChangePlace { seqno, ..now.place }), &range))
-    }
-
-    fn look(&self, place: Option<ChangePlace>, range: &KeyRange) -> ChangedKeys {
-        let mut watches = self.watches.0.borrow_mut();
-        let seqno = self.view.borrow().visible_seqno();
-        let record = watches.get_or_insert_with(|| {
-            let mut id = [0; 4];
-            self.env.fill_random(&mut id);
-            let id = u32::from_be_bytes(id);
-            Record { id, changed: VecDeque::new(), bytes: 0, after: seqno, waiting: Vec::new() }
-        });
-        let known = place.filter(|place| place.record == record.id);
-        let keys = known.and_then(|place| record.since(place.seqno, range));
-        ChangedKeys { place: ChangePlace { record: record.id, seqno }, keys }
     }
 }
