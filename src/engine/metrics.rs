@@ -107,11 +107,11 @@ pub struct LevelMetrics {
 impl Engine {
     /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
-        self.options.memtable_bytes
+        self.runtime.options.memtable_bytes
     }
 
     fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
-        let now = self.clock.steady_ms();
+        let now = self.runtime.clock.steady_ms();
         let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
             id: partition.id,
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
@@ -136,7 +136,7 @@ impl Engine {
         let view = self.view.borrow();
         let segments = view.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
-        let counters = &self.counters;
+        let counters = &self.runtime.counters;
         // The place of the largest part of each segment: its size, tree and level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
         let trees = view.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
@@ -166,7 +166,7 @@ impl Engine {
             frozen_memtables: view.frozen.len() as u64,
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
-            log_in_files: self.storage.has_log_in_files(),
+            log_in_files: self.runtime.storage.has_log_in_files(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),
@@ -185,7 +185,7 @@ impl Engine {
             compacted_bytes_written: counters.compacted_bytes_written.get(),
             failed_compactions,
             passed_partitions,
-            longest_slice_us: self.slices.longest_us(),
+            longest_slice_us: self.runtime.slices.longest_us(),
             trees,
         }
     }

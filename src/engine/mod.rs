@@ -60,15 +60,11 @@ pub use work::{CompactionReason, SplitReason};
 pub use write::decide::{Decide, Receipt, Writes};
 
 use crate::collections::turns::Turns;
-use crate::env::{Env, LocalFuture};
+use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
-use crate::storage::AnyStorage;
 use background::housekeeping::Housekeeping;
 use background::traffic::Traffic;
-use base::clock::Clock;
-use base::counters::Counters;
-use base::health::Health;
-use base::slices::Slices;
+use base::runtime::Runtime;
 use changes::arrivals::Arrivals;
 use changes::watches::Watches;
 use inspect::WorkHistory;
@@ -87,9 +83,7 @@ use write::commit_line::CommitLine;
 /// The engine.
 pub struct Engine {
     me: Weak<Self>,
-    storage: AnyStorage,
-    env: Rc<dyn Env>,
-    options: Options,
+    runtime: Rc<Runtime>,
     cache: BlockCache,
     images: Images,
     holds: Holds,
@@ -104,10 +98,6 @@ pub struct Engine {
     house: Housekeeping,
     reserve: Reserve,
     traffic: Traffic,
-    slices: Rc<Slices>,
-    clock: Clock,
-    health: Health,
-    counters: Counters,
     /// Who hears of background work. None until somebody asks for it.
     observer: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
@@ -127,13 +117,13 @@ impl Engine {
     #[must_use]
     pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
-        self.env.fill_random(&mut bytes);
+        self.runtime.env.fill_random(&mut bytes);
         bytes
     }
 
     /// Runs `task` in the background, some time after this call returns.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
+        self.runtime.spawn(task);
     }
 
     /// An upper bound of all stamps, also from before a restart.
@@ -157,17 +147,17 @@ impl Engine {
 
     /// Lets other work run first.
     pub async fn yield_now(&self) {
-        self.env.yield_now().await;
+        self.runtime.env.yield_now().await;
     }
 
     /// Sleeps at least this long. The future holds no reference to the engine.
     pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
-        self.env.sleep(ms)
+        self.runtime.env.sleep(ms)
     }
 
     /// Whether the code of a module is there.
     pub(crate) fn has(&self, module: Module) -> bool {
-        self.env.has(module)
+        self.runtime.env.has(module)
     }
 
     /// Loads the code of a module, unless it is there.
@@ -175,37 +165,37 @@ impl Engine {
     /// # Errors
     /// `Unavailable` when its file cannot be had.
     pub(crate) fn load(&self, module: Module) -> LocalFuture<Result<()>> {
-        self.env.load(module)
+        self.runtime.env.load(module)
     }
 
     /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
+        self.runtime.clock.now_ms()
     }
 
     /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
     /// both (V10).
     #[must_use]
     pub fn steady_ms(&self) -> i64 {
-        self.clock.steady_ms()
+        self.runtime.clock.steady_ms()
     }
 
     /// Sets the listener for problems that do not end the engine: a jump of the device's clock, a damaged record in a
     /// compaction, a damaged index in a read, or failed background work. Each comes with its tree. `None`: failed work
     /// on the tree goes on. Problems that were not reported yet are reported at once.
     pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
-        self.health.listen(listener);
+        self.runtime.health.listen(listener);
     }
 
     /// Reports that work on a tree fails.
     pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
-        self.health.tell(Some(tree), trouble);
+        self.runtime.health.tell(Some(tree), trouble);
     }
 
     /// Reports that failed work on a tree goes on.
     pub(crate) fn tell_mended(&self, tree: TreeId) {
-        self.health.tell_mended(tree);
+        self.runtime.health.tell_mended(tree);
     }
 
     /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
@@ -213,7 +203,7 @@ impl Engine {
         let latch = self.arrivals.latch(tree);
         async move {
             self.check_alive()?;
-            latch.wait_or(self.env.sleep(most_ms)).await;
+            latch.wait_or(self.runtime.env.sleep(most_ms)).await;
             self.check_alive()
         }
     }
@@ -237,7 +227,7 @@ impl Engine {
         if most_ms == 0 || now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
             return Ok(now);
         }
-        let change = self.watches.latch(&range).wait_or(self.env.sleep(most_ms)).await;
+        let change = self.watches.latch(&range).wait_or(self.runtime.env.sleep(most_ms)).await;
         // Nothing has changed here before that, even if changes elsewhere were too many to keep.
         let seqno = change.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
         self.check_alive()?;
@@ -265,7 +255,7 @@ impl Engine {
     /// Finishes accepted work and releases the storage. Later calls fail with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
-        if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
+        if self.is_ready() && !self.runtime.is_read_only() && self.view.borrow().is_worth_a_flush() {
             // No compaction may begin now: it would be cut off.
             self.house.compactions.is_running.set(true);
             // The flush does not wait for one either.
@@ -275,7 +265,7 @@ impl Engine {
             }
         }
         self.stop(Error::new(Code::Closed, "the database is closed"));
-        self.storage.close().await;
+        self.runtime.storage.close().await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::versions::version::Edit;
+use crate::env::Env;
 use crate::env::sim::SimEnv;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};

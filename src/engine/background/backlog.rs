@@ -104,7 +104,7 @@ impl Engine {
         let writes_wait = self.line.pending.borrow().has_groups();
         let full = {
             let view = self.view.borrow();
-            view.memtable.bytes() >= self.options.memtable_bytes || view.has_long_log(writes_wait)
+            view.memtable.bytes() >= self.runtime.options.memtable_bytes || view.has_long_log(writes_wait)
         };
         if full {
             self.freeze();
@@ -114,7 +114,7 @@ impl Engine {
     /// Starts a new memtable; the old one waits to be flushed.
     pub(in crate::engine) fn freeze(&self) {
         self.settle_retentions();
-        let fresh = Memtable::new(self.line.next_log(), self.clock.now_ms());
+        let fresh = Memtable::new(self.line.next_log(), self.runtime.clock.now_ms());
         self.view.borrow_mut().freeze(fresh);
     }
 
@@ -135,7 +135,7 @@ impl Engine {
     /// Starts a flush of a log that is worth it, once nothing was written for a while. If the flush fails, as on a full
     /// disk, it is tried again after the next stored write.
     pub(in crate::engine) fn flush_when_quiet(&self) {
-        if self.house.flushes.is_watching.get() || self.is_read_only() {
+        if self.house.flushes.is_watching.get() || self.runtime.is_read_only() {
             return;
         }
         let tried = self.line.next_log() == self.house.flushes.log_at_last_pause.get();
@@ -143,7 +143,7 @@ impl Engine {
             return;
         }
         self.house.flushes.is_watching.set(true);
-        self.spawn(Box::pin(watch(self.me.clone(), Rc::clone(&self.env))));
+        self.runtime.spawn(Box::pin(watch(self.me.clone(), Rc::clone(&self.runtime.env))));
     }
 }
 

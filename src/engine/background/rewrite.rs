@@ -88,7 +88,7 @@ impl Engine {
         }
         // The commit that names the blocks drops the log or the segments that they replace, so they must be as durable as
         // it is.
-        self.storage.stage(call.segment, call.records, self.options.durability).await
+        self.runtime.storage.stage(call.segment, call.records, self.runtime.options.durability).await
     }
 
     /// Stages the finished records of a segment, and puts their content into the cache.
@@ -114,14 +114,14 @@ impl Engine {
     /// Whether a segment takes no more rows. Even rows that compress very well must not make an endless segment: their
     /// hashes are kept until it ends.
     pub(in crate::engine) fn is_full(&self, writer: &SegmentWriter) -> bool {
-        writer.bytes() >= self.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
+        writer.bytes() >= self.runtime.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
     }
 
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
         let id = self.leadership.next_segment();
         staged.push(id);
         let cuts = self.view.borrow().version.boundaries();
-        SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, cuts)
+        SegmentWriter::new(id, self.runtime.options.shape.block_bytes, self.runtime.options.form, cuts)
     }
 
     async fn write_segments(
@@ -160,7 +160,7 @@ impl Engine {
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                     pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
                     seen = seen.wrapping_add(1);
-                    let late = seen.is_multiple_of(CLOCK_ROWS) && self.slices.is_over();
+                    let late = seen.is_multiple_of(CLOCK_ROWS) && self.runtime.slices.is_over();
                     let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                     Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
@@ -180,7 +180,7 @@ impl Engine {
                     }
                 };
                 if stopped && full(&writer) {
-                    self.env.yield_now().await;
+                    self.runtime.env.yield_now().await;
                     let finished = std::mem::replace(&mut writer, self.new_writer(staged));
                     if let Some(finished) = self.finish_segment(finished).await? {
                         bytes += finished.bytes;
@@ -194,10 +194,10 @@ impl Engine {
                 } else {
                     self.check_alive()?;
                 }
-                self.env.yield_now().await;
+                self.runtime.env.yield_now().await;
             }
         }
-        self.env.yield_now().await;
+        self.runtime.env.yield_now().await;
         if let Some(finished) = self.finish_segment(writer).await? {
             bytes += finished.bytes;
             parts.extend(finished.parts);
@@ -230,7 +230,7 @@ impl Engine {
             while !entry.piece(layers, writer)? {
                 self.stage_much(writer).await?;
                 self.check_alive()?;
-                self.env.yield_now().await;
+                self.runtime.env.yield_now().await;
                 self.load_layers(layers).await?;
             }
             older |= entry.opened;
@@ -253,8 +253,8 @@ impl Engine {
     /// the more slices of compaction run first. So writes wait for it, and reads do not meet ever more parts.
     pub(in crate::engine) async fn let_compaction_catch_up(&self) {
         if self.house.compactions.is_running.get() {
-            for _ in 0..self.longest_level0() / self.options.shape.level0_parts.max(1) {
-                self.env.yield_now().await;
+            for _ in 0..self.longest_level0() / self.runtime.options.shape.level0_parts.max(1) {
+                self.runtime.env.yield_now().await;
             }
         }
     }

@@ -31,7 +31,7 @@ impl Drop for CompactionHold<'_> {
 impl Engine {
     /// Starts the background work that should run and does not.
     pub(in crate::engine) fn start_background(&self) {
-        if self.check_alive().is_err() || self.is_read_only() {
+        if self.check_alive().is_err() || self.runtime.is_read_only() {
             return;
         }
         self.house.has_started.set(true);
@@ -41,11 +41,11 @@ impl Engine {
             let early = view.frozen.front().is_none_or(|memtable| self.is_too_early_for(memtable));
             (
                 !early && !self.holds_flushes() && !self.waits_for_compaction(),
-                house.compactions.must_search.get() && self.options.auto_compact && !house.is_paused.get(),
+                house.compactions.must_search.get() && self.runtime.options.auto_compact && !house.is_paused.get(),
             )
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
-            self.spawn(Box::pin(async move {
+            self.runtime.spawn(Box::pin(async move {
                 // Callers with stored writes get their answers first.
                 engine.yield_now().await;
                 let outcome = engine.flush_frozen().await;
@@ -58,7 +58,7 @@ impl Engine {
         }
         if compaction_due && let (false, Some(engine)) = (house.compactions.is_running.replace(true), self.me.upgrade())
         {
-            self.spawn(Box::pin(async move {
+            self.runtime.spawn(Box::pin(async move {
                 let _hold = CompactionHold(&engine);
                 if let Err(error) = engine.compact_in_background().await
                     && error.code() != Code::Closed
@@ -72,7 +72,7 @@ impl Engine {
     /// The most parts that a partition has in level 0. Partitions that cannot be compacted do not count.
     #[inline(never)]
     pub(in crate::engine) fn longest_level0(&self) -> usize {
-        let (view, steady) = (self.view.borrow(), self.clock.steady_ms());
+        let (view, steady) = (self.view.borrow(), self.runtime.clock.steady_ms());
         let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
         let compacted = partitions.filter(|one| !self.house.compactions.quarantine.holds(one.id, steady));
         compacted.map(|one| one.level0_len()).max().unwrap_or(0)
@@ -80,7 +80,7 @@ impl Engine {
 
     /// Whether compaction is far behind: reads would meet too many runs.
     fn is_far_behind(&self) -> bool {
-        self.longest_level0() >= self.options.shape.level0_parts * MOST_LEVEL0
+        self.longest_level0() >= self.runtime.options.shape.level0_parts * MOST_LEVEL0
     }
 
     /// Whether flushes and loads wait until the job of compaction under way is done. So writes that come faster than compaction
@@ -155,14 +155,14 @@ impl Engine {
         self.house.compactions.quarantine.tell_news();
         self.view.borrow_mut().frozen.pop_front();
         self.house.flushes.record(None);
-        self.counters.flushes.add(1);
-        self.counters.flushed_bytes.add(bytes);
+        self.runtime.counters.flushes.add(1);
+        self.runtime.counters.flushed_bytes.add(bytes);
         // Writes may have filled the next memtable meanwhile.
         self.freeze_if_full();
         self.house.tell_work_ended();
         // Writes may be waiting for this flush.
         self.kick();
-        if memtable.bytes() >= self.options.memtable_bytes {
+        if memtable.bytes() >= self.runtime.options.memtable_bytes {
             self.begin_reserve();
         }
         Ok(true)
@@ -203,7 +203,7 @@ impl Engine {
     /// Errors of the storage. The data then stays in memory and in the log.
     pub async fn flush(&self) -> Result<()> {
         self.ready().await?;
-        self.check_writable()?;
+        self.runtime.check_writable()?;
         self.settled().await;
         let comes_later = {
             let frozen = self.view.borrow().frozen.len();
@@ -275,7 +275,7 @@ impl Engine {
         let done = Rc::new(Latch::default());
         if let Some(engine) = self.me.upgrade() {
             let done = Rc::clone(&done);
-            self.spawn(Box::pin(async move { done.set(work(engine).await) }));
+            self.runtime.spawn(Box::pin(async move { done.set(work(engine).await) }));
         }
         done.wait().await
     }
@@ -291,7 +291,7 @@ impl Engine {
         self.house.compactions.is_running.set(true);
         let hold = CompactionHold(self);
         self.ready().await?;
-        self.check_writable()?;
+        self.runtime.check_writable()?;
         Ok(hold)
     }
 

@@ -126,7 +126,7 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 impl Engine {
     /// The next change of partitions: splits by load, splits by size, merges.
     pub(in crate::engine) fn next_change(&self) -> Option<Change> {
-        let (shape, now) = (&self.options.shape, self.clock.steady_ms());
+        let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
         let view = self.view.borrow();
         for (tree, id) in self.traffic.hot() {
             let partitions = view.version.trees.get(&tree);
@@ -187,17 +187,17 @@ impl Engine {
     /// Looks at the clock. After a second it counts each partition's operations and starts the background work that
     /// follows, that has been due for the grace period, or that was due at the opening.
     pub(in crate::engine) fn tick(&self) {
-        let now = self.clock.steady_ms();
+        let now = self.runtime.clock.steady_ms();
         if !self.traffic.is_due(now) || !self.is_ready() {
             return;
         }
-        let most = match self.options.shape.partition_operations {
+        let most = match self.runtime.options.shape.partition_operations {
             0 => u64::MAX,
             most => most,
         };
-        self.clock.watch(&self.health);
+        self.runtime.clock.watch(&self.runtime.health);
         self.traffic.close_window(now, &self.view.borrow().version.trees, most);
-        if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
+        if self.runtime.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.house.compactions.must_search.set(true);
             self.start_background();
         } else if !self.house.has_started.get() {
@@ -236,7 +236,7 @@ impl Engine {
             let place = partitions.place_of(&at);
             let halves = partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default();
             for partition in halves {
-                self.traffic.start_anew(tree, partition.id, self.clock.steady_ms());
+                self.traffic.start_anew(tree, partition.id, self.runtime.clock.steady_ms());
             }
             if let (Some(observer), [left, right]) = (self.observer(), halves)
                 && *right.from == *at
@@ -258,7 +258,7 @@ impl Engine {
             (left.merged(next).is_some(), next.id)
         };
         if !meet {
-            let now = self.clock.expiry_ms(&self.health);
+            let now = self.runtime.expiry_ms();
             self.compact_partition(tree, left, now, CompactionReason::PartitionMerge).await?;
         }
         self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;

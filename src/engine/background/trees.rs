@@ -24,7 +24,7 @@ impl Engine {
 
     /// The instant (ms) for expiry in the background. Soon after the clock has jumped forward nothing is expired.
     pub fn expiry_ms(&self) -> i64 {
-        self.clock.expiry_ms(&self.health)
+        self.runtime.expiry_ms()
     }
 
     /// From now on, expiry removes no version from `oldest` (ms) on from a tree.
@@ -59,7 +59,7 @@ impl Engine {
 
     /// Sets the trees that exist. Others are deleted in the background.
     pub fn retain_trees(&self, live: &[TreeId]) {
-        if !self.is_read_only() {
+        if !self.runtime.is_read_only() {
             self.drop_trees(self.trees().into_iter().filter(|tree| !live.contains(tree)).collect());
         }
     }
@@ -84,7 +84,7 @@ impl Engine {
             view.memtables().for_each(|memtable| memtable.forget_records(*tree));
         }
         drop(view);
-        self.spawn(Box::pin(async move {
+        self.runtime.spawn(Box::pin(async move {
             if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
                 log::warn!("a deleted table's space is given back at the next opening: {error}");
             }

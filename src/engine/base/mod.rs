@@ -7,4 +7,5 @@ pub(super) mod latch;
 pub(super) mod missing;
 pub(super) mod options;
 pub(crate) mod pauses;
+pub(super) mod runtime;
 pub(super) mod slices;

@@ -48,8 +48,8 @@ impl Engine {
     async fn make_for_flush(&self, memtable: &Memtable, recorder: Recorder) -> Result<()> {
         while memtable.awaits_records(None) {
             memtable.make_records(None, STEP, recorder)?;
-            if self.slices.is_over() {
-                self.env.yield_now().await;
+            if self.runtime.slices.is_over() {
+                self.runtime.env.yield_now().await;
                 self.check_alive()?;
             }
         }

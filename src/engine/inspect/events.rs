@@ -204,7 +204,7 @@ impl WorkRing {
 
 impl WorkObserver for WorkRing {
     fn begins(&self, engine: &Engine, line: WorkLine) {
-        self.under_way[line as usize].begin(Some(engine.env.ticks_us()));
+        self.under_way[line as usize].begin(Some(engine.runtime.env.ticks_us()));
     }
 
     fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
@@ -222,7 +222,7 @@ impl WorkObserver for WorkRing {
         let (line, work) = match done {
             DoneWork::Flush { memtable, parts, written } => {
                 let work = Work::Flush {
-                    reason: why_flushed(memtable, engine.options.memtable_bytes),
+                    reason: why_flushed(memtable, engine.runtime.options.memtable_bytes),
                     bytes: memtable.bytes() as u64,
                     entries: memtable.entries(),
                     outputs: outputs(parts),
@@ -264,7 +264,7 @@ impl WorkObserver for WorkRing {
         let slot = &self.under_way[line as usize];
         let Some(work) = slot.done.take() else { return };
         let began = slot.began.take();
-        let took_us = began.map_or(0, |began| engine.env.ticks_us().saturating_sub(began));
+        let took_us = began.map_or(0, |began| engine.runtime.env.ticks_us().saturating_sub(began));
         let number = self.last.get() + 1;
         self.last.set(number);
         let mut events = self.events.borrow_mut();

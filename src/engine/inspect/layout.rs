@@ -106,7 +106,7 @@ impl Engine {
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
             log_start: view.version.log_start.0,
-            log_in_files: self.storage.has_log_in_files(),
+            log_in_files: self.runtime.storage.has_log_in_files(),
             seqno: view.visible_seqno(),
             memtables,
             trees,

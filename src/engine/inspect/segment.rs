@@ -176,14 +176,14 @@ impl Engine {
     async fn read_index(&self, segment: &Segment) -> Result<SegmentMeta> {
         let id = segment.meta();
         let place = Place::SegmentMeta(id);
-        let record = self.storage.get_blocks(&[id]).await?.pop().flatten();
+        let record = self.runtime.storage.get_blocks(&[id]).await?.pop().flatten();
         let record = record.ok_or_else(|| Error::corrupt(place, "it is missing"))?;
         SegmentMeta::open(place, &record).map_err(|damage| Error::corrupt(place, damage))
     }
 
     async fn read_records(&self, segment: &Segment, blocks: std::ops::Range<u32>) -> Result<Vec<Bytes>> {
         let ids: Vec<BlockId> = blocks.map(|block| segment.block(block)).collect();
-        let records = self.storage.get_blocks(&ids).await?;
+        let records = self.runtime.storage.get_blocks(&ids).await?;
         let missing = |id: &BlockId| Error::corrupt(Place::Block(*id), "it is missing");
         ids.iter().zip(records).map(|(id, record)| record.ok_or_else(|| missing(id))).collect()
     }

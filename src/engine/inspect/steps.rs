@@ -47,7 +47,7 @@ pub enum DueWork {
 
 impl Engine {
     fn check_pausable(&self) -> Result<()> {
-        if self.options.pausable {
+        if self.runtime.options.pausable {
             return self.check_alive();
         }
         let text = "Background work can be paused in an instance in memory only.";
@@ -144,7 +144,7 @@ impl Engine {
             }));
         }
         Ok(self.next_job(false).map(|job| {
-            let (reason, inputs, to) = job.describe(&self.options.shape);
+            let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
             let inputs = inputs_of(job.tree, &inputs);
             DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) }
         }))

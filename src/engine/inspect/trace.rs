@@ -169,7 +169,7 @@ impl Engine {
     /// Loads records, and notes their stored bytes.
     async fn fetch_traced(&self, wants: &[RecordId], pins: &mut Pins, fetched: &mut Fetched) -> Result<()> {
         let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.cache.holds(*id)).collect();
-        let records = self.storage.get_blocks(&ids).await?;
+        let records = self.runtime.storage.get_blocks(&ids).await?;
         for (id, record) in ids.iter().zip(records) {
             let Some(record) = record else { continue };
             let is_block = wants.contains(&RecordId::Block(*id));

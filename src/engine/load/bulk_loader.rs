@@ -50,7 +50,7 @@ impl BulkLoader {
         if load.seqno.get().is_some()
             || *load.build.borrow().last >= *first
             || !engine.is_ready()
-            || engine.is_read_only()
+            || engine.runtime.is_read_only()
         {
             return false;
         }
@@ -255,7 +255,7 @@ impl Engine {
         }
         if let Some(engine) = self.me.upgrade() {
             let load = Rc::clone(load);
-            self.spawn(Box::pin(async move {
+            self.runtime.spawn(Box::pin(async move {
                 let outcome = engine.finish_load(&load).await;
                 engine.loads.forget(&load);
                 if let Some(settled) = load.settled.take() {
@@ -283,14 +283,14 @@ impl Engine {
             let id = self.leadership.next_segment();
             build.ids.push(id);
             // Partitions may be merged until the commit, so it cuts the parts at the boundaries of that time.
-            SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, Rc::default())
+            SegmentWriter::new(id, self.runtime.options.shape.block_bytes, self.runtime.options.form, Rc::default())
         });
         let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
         put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
         self.line.raise_stamp(change.stamp);
         if self.is_full(writer) {
             build.close(&self.cache)?;
-        } else if writer.ready_bytes() >= STAGE_BYTES - self.options.shape.block_bytes {
+        } else if writer.ready_bytes() >= STAGE_BYTES - self.runtime.options.shape.block_bytes {
             build.take_ready(&self.cache);
         }
         Ok(())
@@ -343,9 +343,9 @@ impl Engine {
             ..Edit::default()
         };
         self.commit_staged(edit).await?;
-        self.counters.commits.add(1);
-        self.counters.writes.add(rows);
-        self.counters.flushed_bytes.add(bytes);
+        self.runtime.counters.commits.add(1);
+        self.runtime.counters.writes.add(rows);
+        self.runtime.counters.flushed_bytes.add(bytes);
         Ok(())
     }
 
@@ -358,7 +358,7 @@ impl Engine {
         if let (true, Some(engine)) = (due, self.me.upgrade()) {
             let load = Rc::clone(load);
             load.build.borrow_mut().staging = Some(Rc::default());
-            self.spawn(Box::pin(async move { while engine.stage_next(&load).await.is_continue() {} }));
+            self.runtime.spawn(Box::pin(async move { while engine.stage_next(&load).await.is_continue() {} }));
         }
     }
 
@@ -420,7 +420,7 @@ impl Engine {
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
         if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {
             let load = Rc::clone(load);
-            self.spawn(Box::pin(async move {
+            self.runtime.spawn(Box::pin(async move {
                 engine.stage_all(&load).await;
                 let ids = std::mem::take(&mut load.build.borrow_mut().ids);
                 engine.discard(&ids).await;

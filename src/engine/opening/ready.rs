@@ -27,7 +27,7 @@ impl Engine {
 
     /// Whether the storage has a log record of another engine, as far as it knows.
     fn is_overtaken(&self) -> bool {
-        self.line.is_overtaken_by(self.storage.newest_log())
+        self.line.is_overtaken_by(self.runtime.storage.newest_log())
     }
 
     /// Checks that the engine works. If the outcome of a commit is unknown, waits until it is known: nothing is read,
@@ -44,7 +44,7 @@ impl Engine {
             let (finding, others) = self.line.finding();
             // The first caller may go away, and others wait for the answer too.
             if let (false, Some(engine)) = (others, self.me.upgrade()) {
-                self.spawn(Box::pin(async move {
+                self.runtime.spawn(Box::pin(async move {
                     let outcome = engine.find_out().await;
                     engine.line.found(&outcome);
                 }));
@@ -55,7 +55,7 @@ impl Engine {
 
     async fn find_out(&self) -> Result<()> {
         let number = self.line.next_log();
-        let Loaded { manifests, log } = match self.storage.load(&|_| Ok(number)).await {
+        let Loaded { manifests, log } = match self.runtime.storage.load(&|_| Ok(number)).await {
             Err(error) if error.code() == Code::Fenced => return Err(self.end_replaced()),
             loaded => loaded?,
         };
@@ -89,7 +89,7 @@ impl Engine {
 
     /// Checks whether another engine leads.
     pub(in crate::engine) async fn check_lead(&self) -> Result<()> {
-        if another_behind(&self.storage, self.line.next_log(), self.leadership.epoch()).await? {
+        if another_behind(&self.runtime.storage, self.line.next_log(), self.leadership.epoch()).await? {
             return Err(self.end_replaced());
         }
         Ok(())

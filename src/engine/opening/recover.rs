@@ -19,12 +19,9 @@ use crate::collections::turns::Turns;
 use crate::engine::Engine;
 use crate::engine::background::housekeeping::Housekeeping;
 use crate::engine::background::traffic::Traffic;
-use crate::engine::base::clock::Clock;
-use crate::engine::base::counters::Counters;
-use crate::engine::base::health::Health;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
-use crate::engine::base::slices::Slices;
+use crate::engine::base::runtime::Runtime;
 use crate::engine::changes::arrivals::Arrivals;
 use crate::engine::changes::watches::Watches;
 use crate::engine::load::bulk_load::BulkLoads;
@@ -182,7 +179,7 @@ impl Engine {
                     let reserve = Reserve::new(options.reserve_bytes, reserve_is_out);
                     let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
                     let engine = Self::start(storage, env, options, opening)?;
-                    engine.clock.compare_with_stored(&engine.health);
+                    engine.runtime.clock.compare_with_stored(&engine.runtime.health);
                     engine.tell_rebuilt();
                     match lead {
                         Some(_) => engine.collect_orphans(),
@@ -233,18 +230,13 @@ impl Engine {
         let start = log_start(&version);
         let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
         let view = View::new(manifests, version, Memtable::new(start, clock));
-        let clock = Clock::new(Rc::clone(&env), options.clock, clock);
+        let runtime = Runtime::new(storage, env, options, clock);
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
             cache,
             images: Images::default(),
-            storage,
-            traffic: Traffic::new(clock.steady_ms()),
-            clock,
-            health: Health::default(),
-            slices: Rc::new(Slices::new(Rc::clone(&env))),
-            env,
-            options,
+            traffic: Traffic::new(runtime.clock.steady_ms()),
+            runtime: Rc::new(runtime),
             holds: Holds::default(),
             turns: Turns::default(),
             line,
@@ -252,7 +244,6 @@ impl Engine {
             leadership: Leadership::new(epoch, leaderships, lead.is_none()),
             house: Housekeeping::default(),
             loads: BulkLoads::default(),
-            counters: Counters::default(),
             observer: RefCell::default(),
             missing: RefCell::default(),
             arrivals: Arrivals::default(),
@@ -262,7 +253,7 @@ impl Engine {
         });
         for logged in &log {
             match engine.replay(logged) {
-                Err(error) if engine.is_read_only() => engine.misses(Missing::writes(error)),
+                Err(error) if engine.runtime.is_read_only() => engine.misses(Missing::writes(error)),
                 replayed => replayed.map_err(or_salvage)?,
             }
         }
@@ -287,8 +278,12 @@ impl Engine {
             return Ok(());
         }
         let number = self.line.next_log();
-        let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
-        let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
+        let head = LogHead { epoch: self.leadership.epoch(), clock: self.runtime.clock.to_store() };
+        let stored = self
+            .runtime
+            .storage
+            .commit(lead_record(&*self.runtime.env, number, head, self.runtime.options.durability))
+            .await;
         match stored {
             Ok(()) => {}
             Err(error) if error.code() == Code::QuotaExceeded => return Err(error),

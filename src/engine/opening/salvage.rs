@@ -4,7 +4,7 @@
 //! row depends on them. Only writes of a damaged log record are in no known range. All of it is listed.
 
 use crate::engine::Engine;
-use crate::engine::base::missing::{Missing, read_only};
+use crate::engine::base::missing::Missing;
 use crate::engine::memory::memtable;
 use crate::engine::rows::keys::{TREE_BYTES, before, tree_of};
 use crate::engine::segment::cache::{Pins, RecordId, Usage};
@@ -32,11 +32,7 @@ impl Engine {
     /// Whether the store was opened with `salvage`.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        self.options.salvage
-    }
-
-    pub(in crate::engine) fn check_writable(&self) -> Result<()> {
-        if self.options.salvage { Err(read_only()) } else { Ok(()) }
+        self.runtime.is_read_only()
     }
 
     /// Reads every record of every segment, and removes damaged data from the version.
@@ -108,7 +104,7 @@ impl Engine {
         let Some(meta) = meta else { return Ok(()) };
         for number in 0..segment.blocks {
             let want = RecordId::Block(segment.block(number));
-            match self.cache.load(&self.storage, &[want], &mut Pins::default(), Usage::Once).await {
+            match self.cache.load(&self.runtime.storage, &[want], &mut Pins::default(), Usage::Once).await {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Corrupt => {
                     // The next block may continue the last row of this one.
@@ -121,7 +117,7 @@ impl Engine {
                 }
                 Err(error) => return Err(error),
             }
-            self.env.yield_now().await;
+            self.runtime.env.yield_now().await;
         }
         Ok(())
     }

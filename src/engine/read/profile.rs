@@ -152,7 +152,7 @@ impl Engine {
             if matches!(step, MergeStep::Done) {
                 break;
             }
-            self.env.yield_now().await;
+            self.runtime.env.yield_now().await;
         }
         let rest = sampler.finish();
         if rest != SampleWeight::default() {

@@ -228,7 +228,7 @@ impl Engine {
                     pins = held;
                     self.load_records(&wants, &mut pins, Usage::All).await?;
                 }
-                _ => self.env.yield_now().await,
+                _ => self.runtime.env.yield_now().await,
             }
         }
     }
@@ -295,7 +295,7 @@ impl Engine {
         usage: Usage<'_>,
     ) -> Result<()> {
         self.tick();
-        let loaded = self.cache.load(&self.storage, wants, pins, usage).await;
+        let loaded = self.cache.load(&self.runtime.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.check_lead()).await?;
         }
@@ -309,7 +309,7 @@ impl Engine {
             let version = Rc::clone(&self.view.borrow().version);
             for (tree, partitions) in version.trees.iter() {
                 if partitions.parts().any(|part| part.segment.id == id.segment) {
-                    self.health.tell(Some(*tree), error.clone());
+                    self.runtime.health.tell(Some(*tree), error.clone());
                 }
             }
         }
@@ -354,7 +354,7 @@ impl Engine {
         // An image never has versions that no reader can see. Otherwise every image made from it would have them too.
         let depth = if look.depth == Depth::Stored { Depth::Visible } else { look.depth };
         if let Some(images) = look.images.filter(|_| current) {
-            images.remember(key, row, self.options.shape.pieces, self.versions(depth, key), base);
+            images.remember(key, row, self.runtime.options.shape.pieces, self.versions(depth, key), base);
         }
     }
 
@@ -415,7 +415,7 @@ impl Engine {
         let trimmed = image.is_some_and(|image| image.trimmed);
         let seen = row::view(fragments, (trimmed, Depth::Stored), |row| {
             visit(row);
-            let whole = row.filter(|row| !left_out && row.has_more_than(self.options.shape.pieces));
+            let whole = row.filter(|row| !left_out && row.has_more_than(self.runtime.options.shape.pieces));
             if let Some(row) = whole {
                 self.remember(look, key, row, image);
             }

@@ -57,7 +57,7 @@ impl Engine {
     /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
     async fn squeeze(&self, most: u32) -> bool {
         let squeezes = self.reserve.squeezes.get();
-        if squeezes >= most || self.check_lead().await.is_err() || !self.storage.squeeze().await {
+        if squeezes >= most || self.check_lead().await.is_err() || !self.runtime.storage.squeeze().await {
             return false;
         }
         self.reserve.squeezes.set(squeezes + 1);
@@ -75,7 +75,7 @@ impl Engine {
         if !mine {
             return reserve.is_out();
         }
-        let last = last_bytes(self.options.reserve_bytes) as u64;
+        let last = last_bytes(self.runtime.options.reserve_bytes) as u64;
         let (segments, left) = match reserve.bytes() {
             0 if reserve.held.get() != Holding::Unknown => return false,
             bytes if bytes == 0 || bytes > last => (&FIRST_GIVEN[..], bytes.min(last)),
@@ -86,7 +86,7 @@ impl Engine {
         if self.check_lead().await.is_err() {
             return false;
         }
-        let given = self.storage.delete_segments(segments).await;
+        let given = self.runtime.storage.delete_segments(segments).await;
         match &given {
             Ok(()) => reserve.set(Holding::Out, left),
             Err(error) => {
@@ -108,12 +108,12 @@ impl Engine {
         let me = self.me.clone();
         // Without the lead the error is due at once.
         let mut pause = if self.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
-        self.spawn(Box::pin(async move {
+        self.runtime.spawn(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
                 if let Some(engine) = me.upgrade() {
                     seen = engine.line.next_log();
-                    *engine.reserve.pause.borrow_mut() = Some(engine.env.sleep(pause));
+                    *engine.reserve.pause.borrow_mut() = Some(engine.runtime.env.sleep(pause));
                 }
                 pass(&me).await;
                 let Some(engine) = me.upgrade() else { return };
@@ -136,7 +136,7 @@ impl Engine {
         if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never)
             && let Some(engine) = self.me.upgrade()
         {
-            self.spawn(Box::pin(async move {
+            self.runtime.spawn(Box::pin(async move {
                 if let Err(error) = engine.fill_reserve().await {
                     log::warn!("the reserve is not whole: {error}");
                 }
@@ -168,20 +168,20 @@ impl Engine {
             true => "this store can only be read",
             false => "rows and tables can be read and deleted, and nothing can be added",
         };
-        let (stored, wanted) = (reserve.bytes(), self.options.reserve_bytes);
+        let (stored, wanted) = (reserve.bytes(), self.runtime.options.reserve_bytes);
         let hint = format!("The reserve for deletions (the option 'reserveBytes') has {stored} of {wanted} bytes.");
         let error = Error::new(Code::QuotaExceeded, format!("{}; until there is room again, {can}", error.message()));
         let error = error.with_hint(hint);
         if reserve.told.replace(Some(unled)) != Some(unled) {
-            self.health.tell(None, error.clone());
+            self.runtime.health.tell(None, error.clone());
         }
         Err(error)
     }
 
     async fn fill(&self) -> Result<()> {
-        let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
+        let (reserve, wanted) = (&self.reserve, self.runtime.options.reserve_bytes);
         if reserve.held.get() == Holding::Unknown {
-            self.find_reserve(&self.storage.list_segments().await?);
+            self.find_reserve(&self.runtime.storage.list_segments().await?);
         }
         self.lead().await?;
         if wanted == 0 {
@@ -213,10 +213,10 @@ impl Engine {
             }
             // Noise does not compress.
             let mut noise = vec![0; len];
-            self.env.fill_random(&mut noise);
+            self.runtime.env.fill_random(&mut noise);
             self.stage_reserve(segment, place as u32, noise.into(), releases).await?;
             reserve.bytes.set(if segment == LAST { last } else { done + len } as u64);
-            self.env.yield_now().await;
+            self.runtime.env.yield_now().await;
         }
     }
 
@@ -226,12 +226,12 @@ impl Engine {
         if self.reserve.releases() != releases {
             return Err(Error::new(Code::QuotaExceeded, "the origin's storage is full"));
         }
-        self.storage.stage(segment, vec![(block, record)], Durability::Relaxed).await
+        self.runtime.storage.stage(segment, vec![(block, record)], Durability::Relaxed).await
     }
 
     /// Finds the reserve among the stored segments. Returns its segments.
     pub(in crate::engine) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
-        let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
+        let (reserve, wanted) = (&self.reserve, self.runtime.options.reserve_bytes);
         if wanted == 0 {
             return &[];
         }
@@ -261,18 +261,19 @@ impl Engine {
     /// deleted.
     async fn check_reserve(&self, size: &Bytes) -> Result<()> {
         let reserve = &self.reserve;
-        let sizes = self.storage.get_blocks(&[WHOLE, MARK].map(|segment| BlockId { segment, block: 0 })).await?;
+        let sizes =
+            self.runtime.storage.get_blocks(&[WHOLE, MARK].map(|segment| BlockId { segment, block: 0 })).await?;
         let mut alike = sizes.iter().map(|stored| stored.as_ref() == Some(size));
         let (whole, marked) = (alike.next() == Some(true), alike.next() == Some(true));
         reserve.is_marked.set(marked);
         if whole {
-            reserve.set(Holding::Whole, self.options.reserve_bytes as u64);
+            reserve.set(Holding::Whole, self.runtime.options.reserve_bytes as u64);
         } else {
-            self.storage.delete_segments(&FIRST_GIVEN).await?;
+            self.runtime.storage.delete_segments(&FIRST_GIVEN).await?;
             if !marked {
-                self.storage.delete_segments(&[LAST]).await?;
+                self.runtime.storage.delete_segments(&[LAST]).await?;
             }
-            let last = last_bytes(self.options.reserve_bytes) as u64;
+            let last = last_bytes(self.runtime.options.reserve_bytes) as u64;
             reserve.bytes.set(if marked { reserve.bytes().min(last) } else { 0 });
             if reserve.held.get() == Holding::Whole {
                 reserve.held.set(Holding::Out);

@@ -13,7 +13,7 @@ impl Engine {
     pub(in crate::engine) fn drop_soon(&self) {
         let free = self.view.borrow().garbage.has_free(self.line.is_certain());
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
-            self.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
+            self.runtime.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
         }
     }
 
@@ -44,7 +44,7 @@ impl Engine {
     pub(in crate::engine) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
             let _turn = self.house.staging.wait_for(&[]).await;
-            self.storage.delete_segments(piece).await?;
+            self.runtime.storage.delete_segments(piece).await?;
         }
         Ok(())
     }
@@ -59,7 +59,7 @@ impl Engine {
     /// Deletes segments that earlier leaders have staged and no manifest refers to: those leaders stopped before the commit.
     pub(in crate::engine) fn collect_orphans(&self) {
         let Some(engine) = self.me.upgrade() else { return };
-        self.spawn(Box::pin(async move {
+        self.runtime.spawn(Box::pin(async move {
             if let Err(error) = engine.delete_orphans().await {
                 log::warn!("orphaned segments could not be deleted, the next opening tries again: {error}");
             }
@@ -67,7 +67,7 @@ impl Engine {
     }
 
     async fn delete_orphans(&self) -> Result<()> {
-        let stored = self.storage.list_segments().await?;
+        let stored = self.runtime.storage.list_segments().await?;
         let reserve = self.find_reserve(&stored);
         let orphans: Vec<SegmentId> = {
             let view = self.view.borrow();

@@ -186,7 +186,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
         let wants = [crate::engine::segment::cache::RecordId::Meta(segment.meta())];
         env.run(engine.load_records(&wants, &mut pins, crate::engine::segment::cache::Usage::Once)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
-        let rebuilt = env.run(engine.cache.rebuild(&engine.storage, segment.meta())).expect("rebuilt");
+        let rebuilt = env.run(engine.cache.rebuild(&engine.runtime.storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));
         for block in 0..segment.blocks {
             assert_eq!(rebuilt.first_key(block), written.first_key(block));

@@ -55,7 +55,7 @@ impl Engine {
             return;
         }
         if let Some(engine) = self.me.upgrade() {
-            self.spawn(Box::pin(async move { engine.run_commits().await }));
+            self.runtime.spawn(Box::pin(async move { engine.run_commits().await }));
         }
     }
 
@@ -65,7 +65,7 @@ impl Engine {
         loop {
             let (group, edits) = {
                 // Bounds memory, and the log that an opening replays.
-                let held_up = !self.is_read_only() && self.holds_writes_up();
+                let held_up = !self.runtime.is_read_only() && self.holds_writes_up();
                 let mut pending = self.line.pending.borrow_mut();
                 // A load comes after the writes accepted before it.
                 let is_due = |edit: &PendingEdit, next: Option<u64>| {
@@ -145,7 +145,7 @@ impl Engine {
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.ready().await?;
-        self.check_writable()?;
+        self.runtime.check_writable()?;
         if self.reserve.is_out() || self.leadership.is_due() {
             Box::pin(self.make_room(group)).await?;
         }
@@ -153,7 +153,7 @@ impl Engine {
             let (mut prepared, releases) = (self.prepare(group, edits)?, self.reserve.releases());
             let commit = std::mem::take(&mut prepared.commit);
             let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
-            let Err(error) = self.storage.commit(commit).await else { break (prepared, logged) };
+            let Err(error) = self.runtime.storage.commit(commit).await else { break (prepared, logged) };
             if !Box::pin(self.makes_room_for(group, &error, releases)).await {
                 return Err(error);
             }
@@ -188,7 +188,7 @@ impl Engine {
 
     fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<PreparedCommit> {
         let number = self.line.next_log();
-        let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
+        let head = LogHead { epoch: self.leadership.epoch(), clock: self.runtime.clock.to_store() };
         let payload = match group {
             Some(group) => group.batch().encode(head, self.line.last_stamp()),
             None => log::encode_checkpoint(head),
@@ -196,7 +196,7 @@ impl Engine {
         let version = group.map_or(log::PLAIN_VERSION, |group| group.batch().version());
         let mut commit = Commit {
             log: vec![(number, record::seal_as(Place::Log(number), version, &payload))],
-            durability: self.options.durability,
+            durability: self.runtime.options.durability,
             ..Commit::default()
         };
         if edits.is_empty() {
@@ -249,8 +249,8 @@ impl Engine {
         }
         view.show(writes.next_seqno() - 1);
         pending.forget_group(group);
-        self.counters.commits.add(1);
-        self.counters.writes.add(batch.count());
+        self.runtime.counters.commits.add(1);
+        self.runtime.counters.writes.add(batch.count());
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl Engine {
     /// Counts a stored log record: its bytes, compressed and raw, and its writes.
     pub(in crate::engine) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
         self.line.skip_log_to(LogNumber(number.0 + 1));
-        self.view.borrow_mut().add_record(number, self.storage.has_log_in_files(), stored, bytes, writes);
+        self.view.borrow_mut().add_record(number, self.runtime.storage.has_log_in_files(), stored, bytes, writes);
     }
 
     /// Makes a stored version the current one. `added` are the segments of its edits.

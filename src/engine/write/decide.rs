@@ -289,7 +289,7 @@ impl Engine {
         let mut pins = Pins::default();
         // Copies of the first rows whose blocks were released: rows may be many and blocks large. Other writers wait for
         // these rows' turns, so the copies stay true.
-        let copies = Overlay::new(self.clock.now_ms());
+        let copies = Overlay::new(self.runtime.clock.now_ms());
         let memtables = vec![Rc::clone(&copies.memtable)];
         let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
         let (mut first, most) = (0, self.cache.most_at_once());

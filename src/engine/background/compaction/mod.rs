@@ -89,12 +89,12 @@ impl Engine {
     /// Whether a partition may need a compaction.
     fn may_need_work(&self) -> bool {
         let view = self.view.borrow();
-        let (now, left_over) = (self.clock.expiry_ms(&self.health), view.left_over());
+        let (now, left_over) = (self.runtime.expiry_ms(), view.left_over());
         view.version.trees.iter().any(|(&tree, partitions)| {
             let expired_before = view.kept(tree, false, now).oldest(now);
             partitions.all().iter().any(|one| {
                 !one.is_in_shape(left_over, expired_before)
-                    && pick::may_find(&one.levels, &self.options.shape, expired_before)
+                    && pick::may_find(&one.levels, &self.runtime.options.shape, expired_before)
             })
         })
     }
@@ -104,13 +104,13 @@ impl Engine {
         let view = self.view.borrow();
         // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
-        let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), view.left_over());
+        let (now, steady, left_over) = (self.runtime.expiry_ms(), self.runtime.clock.steady_ms(), view.left_over());
         let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = view.kept(tree, false, now).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
             let open = unsure.filter(move |partition| !self.house.compactions.quarantine.holds(partition.id, steady));
             open.filter_map(move |partition| {
-                let (levels, shape) = (&partition.levels, &self.options.shape);
+                let (levels, shape) = (&partition.levels, &self.runtime.options.shape);
                 let pick = |quiet| pick::pick(levels, shape, Waste { expired_before, quiet });
                 let choice = pick(true);
                 if choice.is_none() {
@@ -126,7 +126,7 @@ impl Engine {
         let (tree, to, mut bytes) = (*tree, first.gathers(), first.bytes());
         let mut fits = |chosen: &PartitionJob| {
             bytes += chosen.bytes();
-            bytes <= GATHERED_SEGMENTS * self.options.shape.segment_bytes
+            bytes <= GATHERED_SEGMENTS * self.runtime.options.shape.segment_bytes
         };
         // The job includes other partitions of the tree with the same work. A flush brings little to each of them;
         // separate jobs would make many small segments and commits.
@@ -143,7 +143,7 @@ impl Engine {
         if compactions.is_running.get() {
             return false;
         }
-        let is_loaded = self.env.has(Module::Compaction);
+        let is_loaded = self.runtime.env.has(Module::Compaction);
         let is_due = if is_loaded { self.next_job(true).is_some() } else { self.may_need_work() };
         if is_due && !is_loaded && compactions.waits_for_code() {
             // This work has begun already.
@@ -170,8 +170,8 @@ impl Engine {
             if change.is_none() && !self.may_need_work() {
                 return Ok(());
             }
-            if !self.env.has(Module::Compaction) {
-                if !self.house.compactions.may_load(self.clock.steady_ms()) {
+            if !self.runtime.env.has(Module::Compaction) {
+                if !self.house.compactions.may_load(self.runtime.clock.steady_ms()) {
                     return Ok(());
                 }
                 self.load_compaction().await?;
@@ -198,10 +198,12 @@ impl Engine {
 
     /// Loads the code of compaction. A failure is told; reads go on, and meet more and more parts.
     pub(in crate::engine) async fn load_compaction(&self) -> Result<()> {
-        let loaded = self.env.load(Module::Compaction).await;
+        let loaded = self.runtime.env.load(Module::Compaction).await;
         if let Err(error) = &loaded {
-            self.house.compactions.load_failed(self.clock.steady_ms());
-            self.health.tell(None, error.clone().with_message(format!("Nothing is compacted: {}", error.message())));
+            self.house.compactions.load_failed(self.runtime.clock.steady_ms());
+            self.runtime
+                .health
+                .tell(None, error.clone().with_message(format!("Nothing is compacted: {}", error.message())));
         }
         loaded
     }
@@ -210,8 +212,8 @@ impl Engine {
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
-            let reason = self.observer().and(chosen.first()).map(|first| first.why(&self.options.shape));
-            match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health), reason).await {
+            let reason = self.observer().and(chosen.first()).map(|first| first.why(&self.runtime.options.shape));
+            match self.merge_parts(tree, &merges, to, self.runtime.expiry_ms(), reason).await {
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::QuotaExceeded) => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
@@ -243,17 +245,17 @@ impl Engine {
 
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
-        let minutes = self.house.compactions.quarantine.fail(id, self.clock.steady_ms()) / 60_000;
+        let minutes = self.house.compactions.quarantine.fail(id, self.runtime.clock.steady_ms()) / 60_000;
         let view = self.view.borrow();
         self.house.compactions.quarantine.retain(&|id| view.version.trees.values().any(|all| all.get(id).is_some()));
         drop(view);
         let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
-        self.health.tell(Some(tree), error.clone().with_message(text));
+        self.runtime.health.tell(Some(tree), error.clone().with_message(text));
     }
 
     async fn perform_one(&self, tree: TreeId, job: &PartitionJob) -> Result<()> {
         let PartitionJob { partition, choice } = job;
-        let reason = self.observer().map(|_| job.why(&self.options.shape));
+        let reason = self.observer().map(|_| job.why(&self.runtime.options.shape));
         match choice {
             Choice::Drop { parts } => {
                 let remove = parts.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect();
@@ -270,7 +272,7 @@ impl Engine {
                 self.commit_unread(tree, job, reason, edit).await
             }
             Choice::Merge { inputs, to } => {
-                let now = self.clock.expiry_ms(&self.health);
+                let now = self.runtime.expiry_ms();
                 self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, now, reason).await
             }
         }
@@ -355,9 +357,9 @@ impl Engine {
         }
         self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
         self.tell_stored();
-        self.counters.compactions.add(merges.len() as u64);
-        self.counters.compacted_bytes_read.add(read);
-        self.counters.compacted_bytes_written.add(bytes);
+        self.runtime.counters.compactions.add(merges.len() as u64);
+        self.runtime.counters.compacted_bytes_read.add(read);
+        self.runtime.counters.compacted_bytes_written.add(bytes);
         Ok(())
     }
 }

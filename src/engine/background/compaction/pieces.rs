@@ -22,7 +22,7 @@ impl Engine {
         let found = self.partition(tree, id);
         let Some(at) = found.as_ref().and_then(|partition| middle_of_bottom(&partition.levels)) else {
             log::warn!("partition {} is not compacted before there is more room", id.0);
-            self.house.compactions.quarantine.wait_for_room(id, self.clock.steady_ms());
+            self.house.compactions.quarantine.wait_for_room(id, self.runtime.clock.steady_ms());
             return Ok(None);
         };
         self.split(tree, found, Some(at.clone())).await?;
@@ -36,7 +36,7 @@ impl Engine {
         loop {
             let (mut waiting, mut refused) = (Vec::new(), Ok(()));
             while let Some((tree, id)) = due.pop() {
-                match self.compact_partition(tree, id, self.clock.now_ms(), CompactionReason::Asked).await {
+                match self.compact_partition(tree, id, self.runtime.clock.now_ms(), CompactionReason::Asked).await {
                     // Other partitions are not affected.
                     Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
                     Err(error) if error.code() == Code::QuotaExceeded => {

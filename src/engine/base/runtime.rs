@@ -1,0 +1,61 @@
+//! What each part of the engine runs on.
+
+use super::clock::Clock;
+use super::counters::Counters;
+use super::health::Health;
+use super::missing::read_only;
+use super::options::Options;
+use super::slices::Slices;
+use crate::env::{Env, LocalFuture};
+use crate::error::Result;
+use crate::storage::AnyStorage;
+use std::rc::Rc;
+
+/// The storage, the environment and the options of an engine, its clocks, and what it counts and reports.
+pub(crate) struct Runtime {
+    pub(crate) storage: AnyStorage,
+    pub(crate) env: Rc<dyn Env>,
+    pub(crate) options: Options,
+    pub(crate) clock: Clock,
+    pub(crate) health: Health,
+    pub(crate) counters: Counters,
+    pub(crate) slices: Rc<Slices>,
+}
+
+impl Runtime {
+    /// `stored` is the clock that the store recorded last, ms.
+    pub(crate) fn new(storage: AnyStorage, env: Rc<dyn Env>, options: Options, stored: i64) -> Self {
+        Self {
+            storage,
+            clock: Clock::new(Rc::clone(&env), options.clock, stored),
+            health: Health::default(),
+            counters: Counters::default(),
+            slices: Rc::new(Slices::new(Rc::clone(&env))),
+            env,
+            options,
+        }
+    }
+
+    /// Runs `task` in the background, some time after this call returns.
+    pub(crate) fn spawn(&self, task: LocalFuture<()>) {
+        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
+    }
+
+    /// Whether the store was opened with `salvage`.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.options.salvage
+    }
+
+    /// Checks that the store was not opened with `salvage`.
+    ///
+    /// # Errors
+    /// `ReadOnly`.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.is_read_only() { Err(read_only()) } else { Ok(()) }
+    }
+
+    /// The instant (ms) for expiry in the background. Soon after the clock has jumped forward nothing is expired.
+    pub(crate) fn expiry_ms(&self) -> i64 {
+        self.clock.expiry_ms(&self.health)
+    }
+}
