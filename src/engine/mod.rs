@@ -2,12 +2,12 @@
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
-//! [`overlay`](memory::overlay)), [`pending`](write::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
+//! [`overlay`](memory::overlay)), [`pending`](store::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
 //! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`](background::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
 //!
-//! Changing state has owners: [`commit_line`](write::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`](opening::leadership) the
+//! Changing state has owners: [`commit_line`](store::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`](store::leadership) the
 //! lead, [`housekeeping`](background::housekeeping) flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
 //! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
 //!
@@ -26,6 +26,7 @@ mod read;
 mod rows;
 mod segment;
 mod space;
+mod store;
 mod versions;
 mod work;
 mod write;
@@ -70,15 +71,15 @@ use changes::watches::Watches;
 use inspect::WorkHistory;
 use load::bulk_load::BulkLoads;
 use memory::images::Images;
-use opening::leadership::Leadership;
 use rows::holds::Holds;
 use rows::keys::tree_range;
 use segment::cache::BlockCache;
 use space::reserve::Reserve;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use store::commit_line::CommitLine;
+use store::leadership::Leadership;
 use versions::view::View;
-use write::commit_line::CommitLine;
 
 /// The engine.
 pub struct Engine {
@@ -243,7 +244,7 @@ impl Engine {
     pub fn stop(&self, error: Error) {
         let error = self.line.end(error);
         let groups = self.line.pending.borrow_mut().fail_waiting();
-        write::pending::fail(groups, &error);
+        store::pending::fail(groups, &error);
         self.reserve.end();
         self.house.tell_work_ended();
         self.arrivals.tell(|_| true);

@@ -5,12 +5,12 @@ use super::compaction::{Work, work_of_compaction};
 use super::rewrite::Input;
 use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
-use crate::engine::changes::change_records::too_early;
 use crate::engine::rows::row::Keep;
+use crate::engine::store::change_records::too_early;
+use crate::engine::store::pending;
 use crate::engine::versions::snapshot::Sources;
 use crate::engine::versions::version::Edit;
 use crate::engine::work::{DoneWork, WorkLine};
-use crate::engine::write::pending;
 use crate::error::{Code, Error, Result};
 use std::rc::Rc;
 

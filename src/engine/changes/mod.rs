@@ -1,5 +1,4 @@
-//! Who waits for changes, and the records of changes in streams.
+//! Who waits for changes.
 
 pub(super) mod arrivals;
-pub(super) mod change_records;
 pub(super) mod watches;

@@ -2,9 +2,9 @@
 
 use crate::engine::base::missing::Missing;
 use crate::engine::base::options::Options;
+use crate::engine::store::raw_record::RawRecord;
 use crate::engine::versions::manifest::{self, Segments, StoredVersion};
 use crate::engine::versions::version::Version;
-use crate::engine::write::raw_record::RawRecord;
 use crate::error::{Code, Error, Result};
 use crate::format::record::Place;
 use crate::storage::{AnyStorage, LogNumber, ManifestId};

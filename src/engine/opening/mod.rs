@@ -1,7 +1,5 @@
 //! Opening a store: its contents, the lead, readiness, and the salvage of a damaged one.
 
 pub(super) mod contents;
-pub(super) mod leadership;
-pub(super) mod ready;
 pub(super) mod recover;
 pub(super) mod salvage;

@@ -13,8 +13,6 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::contents::{self, Contents, log_start};
-use super::leadership::Leadership;
-use super::ready::another_behind;
 use crate::collections::turns::Turns;
 use crate::engine::Engine;
 use crate::engine::background::housekeeping::Housekeeping;
@@ -30,10 +28,12 @@ use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
 use crate::engine::space::reserve::{FIRST_GIVEN, Reserve};
+use crate::engine::store::commit_line::CommitLine;
+use crate::engine::store::leadership::Leadership;
+use crate::engine::store::readiness::another_behind;
 use crate::engine::versions::manifest::StoredVersion;
 use crate::engine::versions::version::Version;
 use crate::engine::versions::view::View;
-use crate::engine::write::commit_line::CommitLine;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};

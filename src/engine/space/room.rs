@@ -16,7 +16,7 @@
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
 use crate::engine::Engine;
 use crate::engine::base::pauses::Pauses;
-use crate::engine::write::pending::Group;
+use crate::engine::store::pending::Group;
 use crate::error::{Code, Error, Result};
 use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId};
 use bytes::Bytes;

@@ -5,12 +5,12 @@
 //! commit completes. If a commit fails, every pending write fails with it, because an earlier write may have decided a
 //! later one.
 
-use super::pending::{self, Group, PendingEdit};
-use super::raw_record::RawRecord;
 use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
 use crate::engine::memory::memtable::Record;
 use crate::engine::rows::keys::full_key;
+use crate::engine::store::pending::{self, Group, PendingEdit};
+use crate::engine::store::raw_record::RawRecord;
 use crate::engine::versions::manifest::Manifests;
 use crate::engine::versions::part::Segment;
 use crate::engine::versions::version::{Edit, Version};

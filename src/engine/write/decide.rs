@@ -5,7 +5,6 @@
 //! on those rows queue up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each
 //! other.
 
-use super::pending::{Group, Pending};
 use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;
 use crate::engine::Engine;
@@ -17,6 +16,7 @@ use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
 use crate::engine::segment::cache::{Pins, RecordId, Usage};
+use crate::engine::store::pending::{Group, Pending};
 use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;

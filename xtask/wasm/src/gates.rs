@@ -52,8 +52,8 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
         "streams",
         &[
             "tabstore::engine::memory::memtable::Memtable::make_records",
-            "tabstore::engine::changes::change_records::for_flush*",
-            "tabstore::engine::changes::change_records::<impl tabstore::engine::Engine>::make_for_*",
+            "tabstore::engine::store::change_records::for_flush*",
+            "tabstore::engine::store::change_records::<impl tabstore::engine::Engine>::make_for_*",
             "tabstore::tablestore::stream::Stream::record",
             "tabstore::tablestore::stream::Stream::write*",
             "tabstore::tablestore::stream::Stream::append*",

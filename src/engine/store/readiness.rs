@@ -3,9 +3,9 @@
 //! A failed commit may have taken effect, and another engine may have taken the lead. A look at the log behind the last
 //! known record answers both.
 
+use super::raw_record::RawRecord;
 use crate::engine::Engine;
 use crate::engine::versions::manifest::{self, StoredVersion};
-use crate::engine::write::raw_record::RawRecord;
 use crate::error::{Code, Error, Result};
 use crate::storage::{AnyStorage, Loaded, LogNumber};
 
