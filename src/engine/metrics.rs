@@ -117,7 +117,7 @@ impl Engine {
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
             bytes: partition.bytes(),
             entries: partition.entries(),
-            operations_per_second: self.traffic.rate(tree, partition.id, now),
+            operations_per_second: self.store.traffic.rate(tree, partition.id, now),
             of_one_key: self.house.compactions.oversized_keys.borrow().contains_key(&partition.id),
         });
         metrics.collect()
@@ -126,16 +126,16 @@ impl Engine {
     /// The partitions of a tree, ascending. A tree without segments has none yet.
     #[must_use]
     pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         view.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
     }
 
     /// The metrics of the engine.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let segments = view.version.segments();
-        let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
+        let (cache_bytes, cache_hits, cache_misses) = self.store.cache.stats();
         let counters = &self.runtime.counters;
         // The place of the largest part of each segment: its size, tree and level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
@@ -172,7 +172,7 @@ impl Engine {
             dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),
             reserve_bytes: self.reserve.bytes(),
             manifest: view.manifests.newest.0,
-            epoch: self.leadership.epoch(),
+            epoch: self.store.leadership.epoch(),
             cache_bytes,
             cache_hits,
             cache_misses,

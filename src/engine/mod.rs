@@ -5,7 +5,7 @@
 //! [`overlay`](memory::overlay)), [`pending`](store::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
 //! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
-//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](background::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
+//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](versions::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
 //!
 //! Changing state has owners: [`commit_line`](store::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`](store::leadership) the
 //! lead, [`housekeeping`](background::housekeeping) flushes and compactions, [`bulk_load`](load::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
@@ -64,54 +64,34 @@ use crate::collections::turns::Turns;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use background::housekeeping::Housekeeping;
-use background::traffic::Traffic;
-use base::runtime::Runtime;
-use changes::arrivals::Arrivals;
-use changes::watches::Watches;
+use base::runtime::{Runtime, Wiring};
 use inspect::WorkHistory;
 use load::bulk_load::BulkLoads;
-use memory::images::Images;
-use rows::holds::Holds;
 use rows::keys::tree_range;
-use segment::cache::BlockCache;
 use space::reserve::Reserve;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use store::commit_line::CommitLine;
-use store::leadership::Leadership;
-use versions::view::View;
+use store::Store;
 
 /// The engine.
 pub struct Engine {
     me: Weak<Self>,
     runtime: Rc<Runtime>,
-    cache: BlockCache,
-    images: Images,
-    holds: Holds,
+    store: Rc<Store>,
     /// Turns on rows.
     turns: Turns,
-    leadership: Leadership,
-    /// Writes and edits that wait to be stored.
-    line: CommitLine,
-    /// The visible data.
-    view: RefCell<View>,
     loads: BulkLoads,
     house: Housekeeping,
     reserve: Reserve,
-    traffic: Traffic,
     /// Who hears of background work. None until somebody asks for it.
     observer: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
-    arrivals: Arrivals,
-    watches: Watches,
-    /// Makes the records of changes in streams. None until the layer above has set it.
-    recorder: Cell<Option<Recorder>>,
 }
 
 impl Engine {
     pub(crate) fn check_alive(&self) -> Result<()> {
-        self.line.check_alive()
+        self.store.check_alive()
     }
 
     /// Random bytes.
@@ -124,26 +104,26 @@ impl Engine {
 
     /// Runs `task` in the background, some time after this call returns.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.runtime.spawn(task);
+        self.runtime.spawn_aside(task);
     }
 
     /// An upper bound of all stamps, also from before a restart.
     #[must_use]
     pub fn last_stamp(&self) -> i64 {
-        self.line.last_stamp()
+        self.store.line.last_stamp()
     }
 
     /// The seqno of the newest write.
     #[must_use]
     pub fn last_seqno(&self) -> u64 {
-        self.line.last_seqno()
+        self.store.line.last_seqno()
     }
 
     /// The number of failed commits, and of failed flushes that blocked writes. A write that was acknowledged is stored.
     /// Other earlier writes may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.line.failures()
+        self.store.line.failures()
     }
 
     /// Lets other work run first.
@@ -201,11 +181,11 @@ impl Engine {
 
     /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
     pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_> {
-        let latch = self.arrivals.latch(tree);
+        let latch = self.store.arrivals.latch(tree);
         async move {
-            self.check_alive()?;
+            self.store.check_alive()?;
             latch.wait_or(self.runtime.env.sleep(most_ms)).await;
-            self.check_alive()
+            self.store.check_alive()
         }
     }
 
@@ -222,41 +202,47 @@ impl Engine {
         place: Option<ChangePlace>,
         most_ms: u32,
     ) -> Result<ChangedKeys> {
-        self.check_alive()?;
+        self.store.check_alive()?;
         let range = tree_range(tree, range);
         let now = self.look(place, &range);
         if most_ms == 0 || now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
             return Ok(now);
         }
-        let change = self.watches.latch(&range).wait_or(self.runtime.env.sleep(most_ms)).await;
+        let change = self.store.watches.latch(&range).wait_or(self.runtime.env.sleep(most_ms)).await;
         // Nothing has changed here before that, even if changes elsewhere were too many to keep.
-        let seqno = change.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
-        self.check_alive()?;
+        let seqno = change.map_or_else(|| self.store.view.borrow().visible_seqno(), |seqno| seqno - 1);
+        self.store.check_alive()?;
         Ok(self.look(Some(ChangePlace { seqno, ..now.place }), &range))
     }
 
     fn look(&self, place: Option<ChangePlace>, range: &KeyRange) -> ChangedKeys {
-        let seqno = self.view.borrow().visible_seqno();
-        self.watches.look(place, range, seqno, || u32::from_be_bytes(self.random()))
+        let seqno = self.store.view.borrow().visible_seqno();
+        self.store.watches.look(place, range, seqno, || u32::from_be_bytes(self.random()))
     }
 
     /// Ends the engine: every later call fails with `error`, until the store is opened again.
     pub fn stop(&self, error: Error) {
-        let error = self.line.end(error);
-        let groups = self.line.pending.borrow_mut().fail_waiting();
-        store::pending::fail(groups, &error);
-        self.reserve.end();
-        self.house.tell_work_ended();
-        self.arrivals.tell(|_| true);
-        self.watches.forget();
-        // Edits wait too.
-        self.kick();
+        self.store.stop(error);
+    }
+
+    /// Sets what makes records. Until then, changes with records are not flushed.
+    pub fn set_recorder(&self, recorder: Recorder) {
+        let first = self.store.recorder.replace(Some(recorder)).is_none();
+        if first && !self.store.view.borrow().frozen.is_empty() {
+            self.start_background();
+        }
+    }
+
+    /// Whether stored changes have records that cannot be made yet.
+    #[must_use]
+    pub fn awaits_recorder(&self) -> bool {
+        self.store.awaits_recorder()
     }
 
     /// Finishes accepted work and releases the storage. Later calls fail with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
-        if self.is_ready() && !self.runtime.is_read_only() && self.view.borrow().is_worth_a_flush() {
+        if self.store.is_ready() && !self.runtime.is_read_only() && self.store.view.borrow().is_worth_a_flush() {
             // No compaction may begin now: it would be cut off.
             self.house.compactions.is_running.set(true);
             // The flush does not wait for one either.
@@ -267,6 +253,14 @@ impl Engine {
         }
         self.stop(Error::new(Code::Closed, "the database is closed"));
         self.runtime.storage.close().await;
+    }
+}
+
+impl Wiring for Engine {
+    fn ended(&self) {
+        self.reserve.end();
+        // Edits wait too.
+        self.kick();
     }
 }
 

@@ -39,7 +39,7 @@ impl Engine {
     /// The partition keys at which the tree's partitions begin, the first one's (empty) included, if they may have changed
     /// since they were `seen`.
     pub fn boundaries_since(&self, tree: TreeId, seen: &ShapeSeen) -> Option<Vec<Box<[u8]>>> {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let partitions = view.version.trees.get(&tree);
         seen.is_other(partitions).then(|| {
             let behind = partitions.map_or(&[][..], |all| all.all()).iter().skip(1);
@@ -50,6 +50,6 @@ impl Engine {
 
     /// The partition that has a key.
     pub(in crate::engine) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
-        self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
+        self.store.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 }

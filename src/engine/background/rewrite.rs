@@ -83,7 +83,7 @@ impl Engine {
     /// Stages records, one call at a time: a read of blocks waits for all earlier staging calls.
     pub(in crate::engine) async fn stage_more(&self, call: Staging) -> Result<()> {
         let _turn = self.house.staging.wait_for(&[]).await;
-        if self.leadership.is_due() {
+        if self.store.leadership.is_due() {
             Box::pin(self.lead()).await?;
         }
         // The commit that names the blocks drops the log or the segments that they replace, so they must be as durable as
@@ -93,7 +93,7 @@ impl Engine {
 
     /// Stages the finished records of a segment, and puts their content into the cache.
     async fn stage_ready(&self, writer: &mut SegmentWriter) -> Result<()> {
-        for call in writer.take_ready(&self.cache) {
+        for call in writer.take_ready(&self.store.cache) {
             self.stage(call).await?;
         }
         Ok(())
@@ -118,9 +118,9 @@ impl Engine {
     }
 
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
-        let id = self.leadership.next_segment();
+        let id = self.store.leadership.next_segment();
         staged.push(id);
-        let cuts = self.view.borrow().version.boundaries();
+        let cuts = self.store.view.borrow().version.boundaries();
         SegmentWriter::new(id, self.runtime.options.shape.block_bytes, self.runtime.options.form, cuts)
     }
 
@@ -133,7 +133,7 @@ impl Engine {
         let from_memory = runs == 0;
         let full = |writer: &SegmentWriter| self.is_full(writer);
         let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
-        let _lent = self.cache.lend(WRITER_BYTES + held);
+        let _lent = self.store.cache.lend(WRITER_BYTES + held);
         let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };
         let observer = self.observer();
         if let Some(observer) = &observer {
@@ -151,7 +151,7 @@ impl Engine {
             }
             let mut pins = Pins::default();
             loop {
-                let holds = &self.holds;
+                let holds = &self.store.holds;
                 let mut add = |key: &[u8], fragments: Vec<DatedFragment<'_>>| {
                     if let Some(observer) = &observer {
                         observer.merges(self, line, &fragments, keep);
@@ -164,7 +164,7 @@ impl Engine {
                     let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                     Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
-                let stopped = match merge.step(&self.cache, &pins, &mut add)? {
+                let stopped = match merge.step(&self.store.cache, &pins, &mut add)? {
                     MergeStep::Done => break,
                     MergeStep::Stopped => true,
                     MergeStep::Large(row, held) => {
@@ -192,7 +192,7 @@ impl Engine {
                 if from_memory {
                     self.let_compaction_catch_up().await;
                 } else {
-                    self.check_alive()?;
+                    self.store.check_alive()?;
                 }
                 self.runtime.env.yield_now().await;
             }
@@ -215,10 +215,10 @@ impl Engine {
         let LargeRow { key, mut layers } = row;
         self.load_layers(&mut layers).await?;
         let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
-        let all_see = heads.first().is_none_or(|(newest, _)| self.holds.all_see(*newest));
+        let all_see = heads.first().is_none_or(|(newest, _)| self.store.holds.all_see(*newest));
         let keep = if all_see { keep } else { Keep::All };
         let (mut from, mut older) = (0, false);
-        for alike in heads.chunk_by(|(newer, _), (older, _)| !self.holds.tell_apart(*newer, *older)) {
+        for alike in heads.chunk_by(|(newer, _), (older, _)| !self.store.holds.tell_apart(*newer, *older)) {
             let seen = alike.iter().position(|(_, head)| head.hides_older).map_or(alike.len(), |last| last + 1);
             let head = row::merged_head(alike.iter().take(seen).map(|(_, head)| *head));
             let layers = layers.get_mut(from..from + seen).unwrap_or_default();
@@ -229,7 +229,7 @@ impl Engine {
                 EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false, puts: 0, observer };
             while !entry.piece(layers, writer)? {
                 self.stage_much(writer).await?;
-                self.check_alive()?;
+                self.store.check_alive()?;
                 self.runtime.env.yield_now().await;
                 self.load_layers(layers).await?;
             }
@@ -240,11 +240,11 @@ impl Engine {
 
     async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
         let mut pins = Pins::default();
-        let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.cache, &pins)).collect();
+        let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.store.cache, &pins)).collect();
         self.load_wanted(wants, &mut pins, Usage::Once).await?;
         for layer in layers {
             // A block that is missing now is loaded when it is merged.
-            let _ = layer.take_block(&self.cache, &pins);
+            let _ = layer.take_block(&self.store.cache, &pins);
         }
         Ok(())
     }

@@ -127,19 +127,19 @@ impl Engine {
     /// The next change of partitions: splits by load, splits by size, merges.
     pub(in crate::engine) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
-        let view = self.view.borrow();
-        for (tree, id) in self.traffic.hot() {
+        let view = self.store.view.borrow();
+        for (tree, id) in self.store.traffic.hot() {
             let partitions = view.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
             if !many && !view.dropped_trees.contains(tree) && !self.house.compactions.quarantine.holds(id, now) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
-                if let Some(at) = self.traffic.median(&|key| key.starts_with(&own) && holder(key) == id) {
+                if let Some(at) = self.store.traffic.median(&|key| key.starts_with(&own) && holder(key) == id) {
                     return Some(Change::Split(tree, partitions.and_then(|all| all.get(id)).map(Rc::clone), Some(at)));
                 }
             }
-            self.traffic.start_anew(tree, id, now);
+            self.store.traffic.start_anew(tree, id, now);
         }
         // Less than half of the split size, or merged partitions would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
@@ -147,7 +147,7 @@ impl Engine {
             if view.dropped_trees.contains(tree) {
                 continue;
             }
-            let is_cold = |id| self.traffic.is_cold(tree, id, now);
+            let is_cold = |id| self.store.traffic.is_cold(tree, id, now);
             let mut before: Option<(PartitionId, u64)> = None;
             for partition in partitions.all() {
                 if self.house.compactions.quarantine.holds(partition.id, now) {
@@ -188,7 +188,7 @@ impl Engine {
     /// follows, that has been due for the grace period, or that was due at the opening.
     pub(in crate::engine) fn tick(&self) {
         let now = self.runtime.clock.steady_ms();
-        if !self.traffic.is_due(now) || !self.is_ready() {
+        if !self.store.traffic.is_due(now) || !self.store.is_ready() {
             return;
         }
         let most = match self.runtime.options.shape.partition_operations {
@@ -196,9 +196,9 @@ impl Engine {
             most => most,
         };
         self.runtime.clock.watch(&self.runtime.health);
-        self.traffic.close_window(now, &self.view.borrow().version.trees, most);
+        self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
         if self.runtime.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
-            self.house.compactions.must_search.set(true);
+            self.store.must_search.set(true);
             self.start_background();
         } else if !self.house.has_started.get() {
             self.start_background();
@@ -221,7 +221,7 @@ impl Engine {
         let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
         let reason = if at.is_some() { SplitReason::Place } else { SplitReason::Size };
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            let (view, mut found) = (self.view.borrow(), self.house.compactions.oversized_keys.borrow_mut());
+            let (view, mut found) = (self.store.view.borrow(), self.house.compactions.oversized_keys.borrow_mut());
             // Partitions that are gone need no entry.
             found.retain(|id, _| view.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);
@@ -231,12 +231,12 @@ impl Engine {
         drop(parts);
         self.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
         // Both halves get time to show their own traffic.
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         if let Some(partitions) = view.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
             let halves = partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default();
             for partition in halves {
-                self.traffic.start_anew(tree, partition.id, self.runtime.clock.steady_ms());
+                self.store.traffic.start_anew(tree, partition.id, self.runtime.clock.steady_ms());
             }
             if let (Some(observer), [left, right]) = (self.observer(), halves)
                 && *right.from == *at
@@ -251,7 +251,7 @@ impl Engine {
     /// Merges two partitions. If segments are interleaved between them, the first one is compacted before.
     pub(in crate::engine) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         let (meet, right) = {
-            let view = self.view.borrow();
+            let view = self.store.view.borrow();
             let Some(partitions) = view.version.trees.get(&tree) else { return Ok(()) };
             let mut from = partitions.all().iter().skip_while(|partition| partition.id != left);
             let Some((left, next)) = from.next().zip(from.next()) else { return Ok(()) };

@@ -4,22 +4,21 @@ use crate::engine::Engine;
 use crate::engine::versions::version::Edit;
 use crate::model::TreeId;
 use crate::model::version::Retention;
-use crate::storage::LogNumber;
 
 impl Engine {
     /// Sets what compaction keeps of a tree's rows.
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
-        let settled = self.line.is_certain() && self.line.pending.borrow().group_of_tree(tree).is_none();
-        let settled = settled.then(|| self.behind_memory());
-        let mut view = self.view.borrow_mut();
+        let settled = self.store.line.is_certain() && self.store.line.pending.borrow().group_of_tree(tree).is_none();
+        let settled = settled.then(|| self.store.behind_memory());
+        let mut view = self.store.view.borrow_mut();
         if view.retentions.get(tree).is_some_and(|kept| *kept != retention) {
             // These options start a new grace period.
             self.house.compactions.start_grace();
-            self.images.clear();
+            self.store.images.clear();
             // Other rows are visible now.
-            self.watches.forget();
+            self.store.watches.forget();
         }
-        view.retentions.set(tree, retention, settled, self.line.last_seqno());
+        view.retentions.set(tree, retention, settled, self.store.line.last_seqno());
     }
 
     /// The instant (ms) for expiry in the background. Soon after the clock has jumped forward nothing is expired.
@@ -29,27 +28,13 @@ impl Engine {
 
     /// From now on, expiry removes no version from `oldest` (ms) on from a tree.
     pub fn set_floor(&self, tree: TreeId, oldest: i64) {
-        self.view.borrow_mut().retentions.set_floor(tree, oldest);
-        self.house.compactions.must_search.set(true);
-    }
-
-    /// The first log record that cannot belong to current memory.
-    fn behind_memory(&self) -> LogNumber {
-        if self.view.borrow().is_flushed() { LogNumber::default() } else { self.line.next_log() }
-    }
-
-    /// Call this before memory goes into segments: writes that were pending at a lowering of max versions are in it, or
-    /// have failed.
-    pub(in crate::engine) fn settle_retentions(&self) {
-        if self.line.is_certain() {
-            let (since, pending) = (self.behind_memory(), self.line.pending.borrow());
-            self.view.borrow_mut().retentions.settle(since, |lowered_at| pending.holds_up_to(lowered_at));
-        }
+        self.store.view.borrow_mut().retentions.set_floor(tree, oldest);
+        self.store.must_search.set(true);
     }
 
     /// The trees with stored data; some come more than once.
     pub(crate) fn trees(&self) -> Vec<TreeId> {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let mut found: Vec<TreeId> = view.version.trees.keys().copied().collect();
         for memtable in view.memtables() {
             found.extend(memtable.trees());
@@ -75,9 +60,9 @@ impl Engine {
             return;
         }
         // Who waits for their rows must not wait any more.
-        self.arrivals.tell(|tree| trees.contains(&tree));
-        self.watches.forget();
-        let mut view = self.view.borrow_mut();
+        self.store.arrivals.tell(|tree| trees.contains(&tree));
+        self.store.watches.forget();
+        let mut view = self.store.view.borrow_mut();
         for tree in &trees {
             view.dropped_trees.insert(*tree);
             view.retentions.remove(*tree);

@@ -9,7 +9,13 @@ use super::slices::Slices;
 use crate::env::{Env, LocalFuture};
 use crate::error::Result;
 use crate::storage::AnyStorage;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
+
+/// What the parts of an engine tell those above them, which they do not know.
+pub(crate) trait Wiring {
+    /// The engine has ended.
+    fn ended(&self);
+}
 
 /// The storage, the environment and the options of an engine, its clocks, and what it counts and reports.
 pub(crate) struct Runtime {
@@ -20,11 +26,18 @@ pub(crate) struct Runtime {
     pub(crate) health: Health,
     pub(crate) counters: Counters,
     pub(crate) slices: Rc<Slices>,
+    engine: Weak<dyn Wiring>,
 }
 
 impl Runtime {
     /// `stored` is the clock that the store recorded last, ms.
-    pub(crate) fn new(storage: AnyStorage, env: Rc<dyn Env>, options: Options, stored: i64) -> Self {
+    pub(crate) fn new(
+        storage: AnyStorage,
+        env: Rc<dyn Env>,
+        options: Options,
+        stored: i64,
+        engine: Weak<dyn Wiring>,
+    ) -> Self {
         Self {
             storage,
             clock: Clock::new(Rc::clone(&env), options.clock, stored),
@@ -33,12 +46,28 @@ impl Runtime {
             slices: Rc::new(Slices::new(Rc::clone(&env))),
             env,
             options,
+            engine,
         }
     }
 
-    /// Runs `task` in the background, some time after this call returns.
+    /// Runs `task` in the background, some time after this call returns. The engine lives until it ends. If nobody has the
+    /// engine any more, nothing runs.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
+        if let Some(engine) = self.engine.upgrade() {
+            self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, Some(engine))));
+        }
+    }
+
+    /// Runs `task` in the background. It does not keep the engine alive.
+    pub(crate) fn spawn_aside(&self, task: LocalFuture<()>) {
+        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
+    }
+
+    /// Tells all parts that the engine has ended.
+    pub(crate) fn tell_ended(&self) {
+        if let Some(engine) = self.engine.upgrade() {
+            engine.ended();
+        }
     }
 
     /// Whether the store was opened with `salvage`.

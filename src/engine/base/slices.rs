@@ -35,9 +35,14 @@ impl Slices {
         self.env.ticks_us().saturating_sub(self.started.get()) >= SLICE_US
     }
 
-    /// Measures the slices of `work`.
-    pub(crate) fn measured<T>(self: Rc<Self>, mut work: Pin<Box<dyn Future<Output = T>>>) -> impl Future<Output = T> {
+    /// Measures the slices of `work`. Until it ends, `owner` lives.
+    pub(crate) fn measured<T, O>(
+        self: Rc<Self>,
+        mut work: Pin<Box<dyn Future<Output = T>>>,
+        owner: O,
+    ) -> impl Future<Output = T> {
         poll_fn(move |context| {
+            let _owner = &owner;
             let started = self.env.ticks_us();
             self.started.set(started);
             let polled = work.as_mut().poll(context);

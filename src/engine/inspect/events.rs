@@ -2,10 +2,10 @@
 
 use super::layout::own;
 use crate::engine::Engine;
-use crate::engine::background::backlog::LONG_NS;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::row::{self, DatedFragment, Keep};
+use crate::engine::versions::backlog::LONG_NS;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::{CompactionReason, DoneWork, MergedParts, NewPart, SplitReason, WorkLine, WorkObserver};
@@ -209,7 +209,7 @@ impl WorkObserver for WorkRing {
 
     fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
         // Damage is reported by the merge itself.
-        if let Ok(dropped) = dropped(fragments, &engine.holds, keep) {
+        if let Ok(dropped) = dropped(fragments, &engine.store.holds, keep) {
             self.drop_cells(line, dropped);
         }
     }
@@ -274,7 +274,7 @@ impl WorkObserver for WorkRing {
         events.push_back(Rc::new(WorkEvent { number, at: engine.now_ms(), took_us, work }));
         drop(events);
         // Those who wait for events look again.
-        engine.house.tell_work_ended();
+        engine.store.tell_work_ended();
     }
 }
 
@@ -376,7 +376,7 @@ impl Engine {
     /// # Errors
     /// Those of an engine that has ended.
     pub fn work_events(&self, position: u64) -> Result<WorkEvents> {
-        self.check_alive()?;
+        self.store.check_alive()?;
         let mut observer = self.observer.borrow_mut();
         Ok(observer.get_or_insert_with(|| Rc::<WorkRing>::default()).events(position))
     }
@@ -391,7 +391,7 @@ impl Engine {
             if !found.events.is_empty() {
                 return Ok(found);
             }
-            let ended = self.house.work_ended();
+            let ended = self.store.work_ended();
             if ended.wait_or(self.sleep(most_ms)).await.is_none() {
                 return self.work_events(position);
             }

@@ -92,7 +92,7 @@ impl Engine {
     /// The state of the store. Reads no record.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let mut memtables = vec![describe(&view.memtable, false)];
         memtables.extend(view.frozen.iter().rev().map(|memtable| describe(memtable, true)));
         let mut trees: Vec<TreeLayout> = view.version.trees.iter().map(|(&tree, all)| tree_layout(tree, all)).collect();

@@ -112,14 +112,14 @@ impl Engine {
     /// # Errors
     /// `Corrupt` with a damaged record; errors of the storage.
     pub async fn segment(&self, id: u64, query: SegmentQuery<'_>) -> Result<Option<SegmentContents>> {
-        self.ready().await?;
+        self.store.ready().await?;
         // While this lives, nothing deletes the segment.
-        let found = self.view.borrow().version.segments().get(&SegmentId(id)).map(Rc::clone);
+        let found = self.store.view.borrow().version.segments().get(&SegmentId(id)).map(Rc::clone);
         let Some(segment) = found else { return Ok(None) };
         match self.read_segment(&segment, query).await {
             Err(error) => {
                 // The record of a replaced leader may be deleted.
-                Box::pin(self.check_lead()).await?;
+                Box::pin(self.store.check_lead()).await?;
                 Err(error)
             }
             read => read.map(Some),
@@ -150,7 +150,7 @@ impl Engine {
                     tree: block.key(0).and_then(tree_of).unwrap_or_default(),
                     first_key: own(block.key(0).unwrap_or_default()),
                     is_continued: meta.is_continued(number),
-                    is_cached: self.cache.holds(id),
+                    is_cached: self.store.cache.holds(id),
                 });
                 for entry in (0..block.len()).filter_map(|at| block.entry(at)) {
                     contents.count(segment.seqno.unwrap_or(entry.seqno), last != entry.key);

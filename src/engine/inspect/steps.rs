@@ -48,7 +48,7 @@ pub enum DueWork {
 impl Engine {
     fn check_pausable(&self) -> Result<()> {
         if self.runtime.options.pausable {
-            return self.check_alive();
+            return self.store.check_alive();
         }
         let text = "Background work can be paused in an instance in memory only.";
         Err(Error::parameter(text).with_hint("Open a sandbox: open(name, { storage: \"memory\" })."))
@@ -64,8 +64,8 @@ impl Engine {
         self.house.is_paused.set(true);
         self.work_events(u64::MAX)?;
         while self.house.flushes.is_running.get() || self.house.compactions.is_running.get() {
-            self.house.work_ended().wait().await;
-            self.check_alive()?;
+            self.store.work_ended().wait().await;
+            self.store.check_alive()?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Engine {
     pub fn resume_work(&self) -> Result<()> {
         self.check_pausable()?;
         self.house.is_paused.set(false);
-        self.house.compactions.must_search.set(true);
+        self.store.must_search.set(true);
         self.start_background();
         Ok(())
     }
@@ -104,14 +104,14 @@ impl Engine {
 
     async fn step(&self) -> Result<()> {
         while self.house.flushes.is_running.get() {
-            self.house.work_ended().wait().await;
-            self.check_alive()?;
+            self.store.work_ended().wait().await;
+            self.store.check_alive()?;
         }
-        if !self.view.borrow().frozen.is_empty() {
+        if !self.store.view.borrow().frozen.is_empty() {
             self.house.flushes.is_running.set(true);
             let flushed = self.flush_oldest().await;
             self.house.flushes.is_running.set(false);
-            self.house.tell_work_ended();
+            self.store.tell_work_ended();
             return flushed.map(drop).inspect_err(|error| self.flush_failed(error));
         }
         let _hold = self.hold_compaction().await?;
@@ -132,7 +132,7 @@ impl Engine {
     /// As for [`Engine::pause_work`]; `Unavailable` without that code.
     pub async fn due_work(&self) -> Result<Option<DueWork>> {
         self.check_pausable()?;
-        if let Some(memtable) = self.view.borrow().frozen.front() {
+        if let Some(memtable) = self.store.view.borrow().frozen.front() {
             return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
         }
         self.load_compaction().await?;

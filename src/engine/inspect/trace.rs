@@ -129,12 +129,12 @@ impl Engine {
         let keys = [full_key(tree, key)];
         let [key] = &keys;
         drop(self.after_pending_rows(&keys).await?);
-        self.ready().await?;
-        self.make_records_of(tree)?;
+        self.store.ready().await?;
+        self.store.make_records_of(tree)?;
         let (mut pins, mut fetched) = (Pins::default(), Fetched::default());
         let mut needs = needs;
         loop {
-            let snapshot = self.snapshot(None, tree, None);
+            let snapshot = self.store.snapshot(None, tree, None);
             let mut walk = Walk { needs, ..Walk::of(self, key, &pins, &fetched) };
             walk.all(&snapshot)?;
             let Walk { wants, trace, must_see_all, .. } = walk;
@@ -168,7 +168,7 @@ impl Engine {
 
     /// Loads records, and notes their stored bytes.
     async fn fetch_traced(&self, wants: &[RecordId], pins: &mut Pins, fetched: &mut Fetched) -> Result<()> {
-        let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.cache.holds(*id)).collect();
+        let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.store.cache.holds(*id)).collect();
         let records = self.runtime.storage.get_blocks(&ids).await?;
         for (id, record) in ids.iter().zip(records) {
             let Some(record) = record else { continue };
@@ -181,7 +181,7 @@ impl Engine {
                 SegmentMeta::open(Place::SegmentMeta(*id), &record).ok().map(|meta| DecodedRecord::Meta(Rc::new(meta)))
             };
             if let Some(decoded) = decoded {
-                self.cache.insert(*id, decoded.clone());
+                self.store.cache.insert(*id, decoded.clone());
                 pins.insert(*id, decoded);
             }
             fetched.insert(*id, record.len() as u64);
@@ -232,8 +232,13 @@ impl<'w> Walk<'w> {
         self.trace.seqno = snapshot.seqno;
         let partition = snapshot.tree.as_ref().and_then(|tree| tree.holding(self.key));
         self.trace.partition = partition.map(|partition| partition.id);
-        let look =
-            Look { snapshot, pins: self.pins, needs: None, images: Some(&self.engine.images), depth: Depth::Visible };
+        let look = Look {
+            snapshot,
+            pins: self.pins,
+            needs: None,
+            images: Some(&self.engine.store.images),
+            depth: Depth::Visible,
+        };
         let image = self.engine.image(look, self.key);
         for (at, memtable) in snapshot.memtables.iter().enumerate() {
             self.memtable(memtable, at, snapshot.seqno, image.as_deref())?;
@@ -266,7 +271,7 @@ impl<'w> Walk<'w> {
         self.is_complete = ends;
         self.trace.fragments += found.len() as u64;
         // The memtable that takes writes comes first, unless it is empty.
-        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.engine.view.borrow().memtable);
+        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.engine.store.view.borrow().memtable);
         self.trace.steps.push(TraceStep::Memtable { is_frozen, fragments: found.len() as u64, ends });
         Ok(())
     }
@@ -301,7 +306,7 @@ impl<'w> Walk<'w> {
             self.trace.steps.push(step(Verdict::NotNeeded, None));
             return Ok(());
         }
-        let meta = match self.engine.cache.meta(part.segment.meta(), self.pins) {
+        let meta = match self.engine.store.cache.meta(part.segment.meta(), self.pins) {
             Ok(meta) => meta,
             Err(want) => {
                 self.wants.push(want);
@@ -321,7 +326,7 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let id = part.segment.block(number);
-            let block = match self.engine.cache.block(id, self.pins) {
+            let block = match self.engine.store.cache.block(id, self.pins) {
                 Ok(block) => block,
                 Err(want) => {
                     self.wants.push(want);

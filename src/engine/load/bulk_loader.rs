@@ -49,7 +49,7 @@ impl BulkLoader {
         let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
         if load.seqno.get().is_some()
             || *load.build.borrow().last >= *first
-            || !engine.is_ready()
+            || !engine.store.is_ready()
             || engine.runtime.is_read_only()
         {
             return false;
@@ -59,12 +59,12 @@ impl BulkLoader {
             return false;
         }
         let held = engine.turns.held_in(&|key| within(bounds, key));
-        let view = engine.view.borrow();
+        let view = engine.store.view.borrow();
         let mut newer = view.memtables().map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
         let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
         held.is_empty()
             && !newer.any(|there| there)
-            && !engine.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
+            && !engine.store.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
             && !engine.loads.meet(load.tree, &range)
     }
 
@@ -98,7 +98,7 @@ impl BulkLoader {
         self.load.beside_tree.set(Some(tree));
         let number = &self.load.beside_number;
         if number.get() == 0 {
-            number.set(self.engine.line.pending.borrow_mut().reserve());
+            number.set(self.engine.store.line.pending.borrow_mut().reserve());
         }
         number.get()
     }
@@ -117,8 +117,8 @@ impl BulkLoader {
     pub async fn room(&self) {
         self.engine.stage_soon(&self.load);
         self.engine.let_compaction_catch_up().await;
-        while self.engine.waits_for_compaction() && self.engine.check_alive().is_ok() {
-            self.engine.house.work_ended().wait().await;
+        while self.engine.waits_for_compaction() && self.engine.store.check_alive().is_ok() {
+            self.engine.store.work_ended().wait().await;
         }
         loop {
             let staging = {
@@ -235,7 +235,7 @@ impl Engine {
             for load in loads {
                 let _ = load.done.wait().await;
             }
-            self.ready().await?;
+            self.store.ready().await?;
         }
     }
 
@@ -246,7 +246,7 @@ impl Engine {
         if load.seqno.get().is_some() {
             return;
         }
-        let seqno = self.line.pending.borrow_mut().reserve();
+        let seqno = self.store.line.pending.borrow_mut().reserve();
         load.seqno.set(Some(seqno));
         if let Some(end) = load.at_end.take() {
             let build = load.build.borrow();
@@ -280,18 +280,18 @@ impl Engine {
             build.first.clone_from(&build.last);
         }
         let writer = build.writer.get_or_insert_with(|| {
-            let id = self.leadership.next_segment();
+            let id = self.store.leadership.next_segment();
             build.ids.push(id);
             // Partitions may be merged until the commit, so it cuts the parts at the boundaries of that time.
             SegmentWriter::new(id, self.runtime.options.shape.block_bytes, self.runtime.options.form, Rc::default())
         });
         let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
         put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
-        self.line.raise_stamp(change.stamp);
+        self.store.line.raise_stamp(change.stamp);
         if self.is_full(writer) {
-            build.close(&self.cache)?;
+            build.close(&self.store.cache)?;
         } else if writer.ready_bytes() >= STAGE_BYTES - self.runtime.options.shape.block_bytes {
-            build.take_ready(&self.cache);
+            build.take_ready(&self.store.cache);
         }
         Ok(())
     }
@@ -300,7 +300,7 @@ impl Engine {
     fn close_load(&self, load: &BulkLoad) -> Result<()> {
         let (mut build, mut added) = (load.build.borrow_mut(), Ok(()));
         let mut beside = load.beside.borrow_mut();
-        beside.close(&self.cache)?;
+        beside.close(&self.store.cache)?;
         build.take_over(&mut beside);
         build.closed.append(&mut beside.closed);
         let has_rows = build.rows > 0;
@@ -314,7 +314,7 @@ impl Engine {
             // Those rows are not in its range.
             build.last = last;
         }
-        added.and_then(|()| build.close(&self.cache))
+        added.and_then(|()| build.close(&self.store.cache))
     }
 
     async fn finish_load(&self, load: &BulkLoad) -> Result<()> {

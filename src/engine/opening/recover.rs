@@ -16,18 +16,14 @@ use super::contents::{self, Contents, log_start};
 use crate::collections::turns::Turns;
 use crate::engine::Engine;
 use crate::engine::background::housekeeping::Housekeeping;
-use crate::engine::background::traffic::Traffic;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
 use crate::engine::base::runtime::Runtime;
-use crate::engine::changes::arrivals::Arrivals;
-use crate::engine::changes::watches::Watches;
 use crate::engine::load::bulk_load::BulkLoads;
-use crate::engine::memory::images::Images;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::rows::holds::Holds;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
 use crate::engine::space::reserve::{FIRST_GIVEN, Reserve};
+use crate::engine::store::Store;
 use crate::engine::store::commit_line::CommitLine;
 use crate::engine::store::leadership::Leadership;
 use crate::engine::store::readiness::another_behind;
@@ -41,8 +37,8 @@ use crate::format::record::{self, Place};
 use crate::modules::Module;
 use crate::storage::{AnyStorage, Commit, Durability, LogNumber};
 use futures_util::future::join;
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 
 /// How often to try again when another leader writes at the same time.
 const ATTEMPTS: u32 = 8;
@@ -192,7 +188,7 @@ impl Engine {
                     }
                     // A full memtable has waited before the opening. Compaction waits for the first commit, or for the
                     // first clock check after a second. So an opening for a single read is not delayed.
-                    if !engine.view.borrow().frozen.is_empty() {
+                    if !engine.store.view.borrow().frozen.is_empty() {
                         engine.start_background();
                     }
                     // Flush a long log soon: this session may end like the last one.
@@ -218,7 +214,7 @@ impl Engine {
         let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
         let engine = Self::start(storage, env, options, opening)?;
         // Skip damaged records too: a check of the lead must not meet them.
-        engine.line.skip_log_to(next_log);
+        engine.store.line.skip_log_to(next_log);
         engine.missing.borrow_mut().extend(missing);
         engine.leave_out_damage().await?;
         Ok(engine)
@@ -230,35 +226,29 @@ impl Engine {
         let start = log_start(&version);
         let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
         let view = View::new(manifests, version, Memtable::new(start, clock));
-        let runtime = Runtime::new(storage, env, options, clock);
-        let engine = Rc::new_cyclic(|me| Self {
-            me: me.clone(),
-            cache,
-            images: Images::default(),
-            traffic: Traffic::new(runtime.clock.steady_ms()),
-            runtime: Rc::new(runtime),
-            holds: Holds::default(),
-            turns: Turns::default(),
-            line,
-            view: RefCell::new(view),
-            leadership: Leadership::new(epoch, leaderships, lead.is_none()),
-            house: Housekeeping::default(),
-            loads: BulkLoads::default(),
-            observer: RefCell::default(),
-            missing: RefCell::default(),
-            arrivals: Arrivals::default(),
-            watches: Watches::default(),
-            recorder: Cell::default(),
-            reserve,
+        let leadership = Leadership::new(epoch, leaderships, lead.is_none());
+        let engine = Rc::new_cyclic(|me: &Weak<Self>| {
+            let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
+            Self {
+                me: me.clone(),
+                store: Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache)),
+                runtime,
+                turns: Turns::default(),
+                house: Housekeeping::default(),
+                loads: BulkLoads::default(),
+                observer: RefCell::default(),
+                missing: RefCell::default(),
+                reserve,
+            }
         });
         for logged in &log {
-            match engine.replay(logged) {
+            match engine.store.replay(logged) {
                 Err(error) if engine.runtime.is_read_only() => engine.misses(Missing::writes(error)),
                 replayed => replayed.map_err(or_salvage)?,
             }
         }
         if let Some(lead) = lead {
-            engine.add_record(lead, 0, 0, 0);
+            engine.store.add_record(lead, 0, 0, 0);
         }
         Ok(engine)
     }
@@ -269,16 +259,16 @@ impl Engine {
     /// # Errors
     /// `QuotaExceeded` if there is still no room; any other error ends the engine.
     pub(in crate::engine) async fn lead(&self) -> Result<()> {
-        if !self.leadership.is_due() {
+        if !self.store.leadership.is_due() {
             return Ok(());
         }
-        let _turn = self.leadership.turns.wait_for(&[]).await;
-        self.check_alive()?;
-        if !self.leadership.is_due() {
+        let _turn = self.store.leadership.turns.wait_for(&[]).await;
+        self.store.check_alive()?;
+        if !self.store.leadership.is_due() {
             return Ok(());
         }
-        let number = self.line.next_log();
-        let head = LogHead { epoch: self.leadership.epoch(), clock: self.runtime.clock.to_store() };
+        let number = self.store.line.next_log();
+        let head = LogHead { epoch: self.store.leadership.epoch(), clock: self.runtime.clock.to_store() };
         let stored = self
             .runtime
             .storage
@@ -292,9 +282,9 @@ impl Engine {
                 return Err(error);
             }
         }
-        self.leadership.take(number);
-        self.add_record(number, 0, 0, 0);
-        Box::pin(self.check_lead()).await?;
+        self.store.leadership.take(number);
+        self.store.add_record(number, 0, 0, 0);
+        Box::pin(self.store.check_lead()).await?;
         self.collect_orphans();
         Ok(())
     }

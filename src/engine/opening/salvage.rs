@@ -37,12 +37,12 @@ impl Engine {
 
     /// Reads every record of every segment, and removes damaged data from the version.
     pub(in crate::engine) async fn leave_out_damage(&self) -> Result<()> {
-        let segments = self.view.borrow().version.segments();
+        let segments = self.store.view.borrow().version.segments();
         let mut lost = Vec::new();
         for segment in segments.values() {
             self.find_damage(segment, &mut lost).await?;
         }
-        let mut view = self.view.borrow_mut();
+        let mut view = self.store.view.borrow_mut();
         let mut version = (*view.version).clone();
         for one in &lost {
             let Some(partitions) = version.trees.get_mut(&one.tree) else { continue };
@@ -55,7 +55,7 @@ impl Engine {
         view.version = Rc::new(version);
         // Memtables may have fragments of a lost row but not all of it; a deletion hides these.
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
-        let head = FragmentHead { hides_older: true, marker: None, stamp: self.line.last_stamp() };
+        let head = FragmentHead { hides_older: true, marker: None, stamp: self.store.line.last_stamp() };
         fragment::encode(head, [], head.stamp, &mut names, &mut bytes);
         let memtables: Vec<_> = view.memtables().map(Rc::clone).collect();
         for LostRange { first, last, .. } in &lost {
@@ -63,7 +63,8 @@ impl Engine {
                 let seqno = view.visible_seqno() + 1;
                 view.show(seqno);
                 let deletion = Fragment::decode(&bytes, head.stamp, names.names());
-                let inserted = deletion.and_then(|hidden| view.memtable.insert(key, seqno, hidden, false, &self.holds));
+                let inserted =
+                    deletion.and_then(|hidden| view.memtable.insert(key, seqno, hidden, false, &self.store.holds));
                 inserted.map_err(|damage| Error::internal(format!("a deletion: {damage}")))?;
             }
         }
@@ -78,7 +79,7 @@ impl Engine {
     /// Reads a whole segment, and adds the ranges of damaged keys, tree included.
     async fn find_damage(&self, segment: &Rc<Segment>, lost: &mut Vec<LostRange>) -> Result<()> {
         let parts: Vec<Rc<Part>> = {
-            let view = self.view.borrow();
+            let view = self.store.view.borrow();
             let parts = view.version.trees.values().flat_map(|partitions| partitions.parts());
             parts.filter(|part| part.segment.id == segment.id).map(Rc::clone).collect()
         };
@@ -104,7 +105,7 @@ impl Engine {
         let Some(meta) = meta else { return Ok(()) };
         for number in 0..segment.blocks {
             let want = RecordId::Block(segment.block(number));
-            match self.cache.load(&self.runtime.storage, &[want], &mut Pins::default(), Usage::Once).await {
+            match self.store.cache.load(&self.runtime.storage, &[want], &mut Pins::default(), Usage::Once).await {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Corrupt => {
                     // The next block may continue the last row of this one.

@@ -62,8 +62,8 @@ impl Engine {
     /// # Errors
     /// As for [`Engine::read`].
     pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
-        self.ready().await?;
-        let snapshot = self.snapshot(None, tree, None);
+        self.store.ready().await?;
+        let snapshot = self.store.snapshot(None, tree, None);
         let mut found: Vec<(Vec<u8>, SampleWeight)> = Vec::new();
         let in_memory = Sources { memtables: snapshot.memtables, runs: Vec::new() };
         self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
@@ -113,7 +113,7 @@ impl Engine {
         let (mut pins, mut wants) = (Pins::default(), Vec::new());
         for part in parts {
             let id = part.segment.meta();
-            match self.cache.meta(id, &pins) {
+            match self.store.cache.meta(id, &pins) {
                 // Keep it while others are loaded.
                 Ok(meta) => pins.insert(id, DecodedRecord::Meta(meta)),
                 Err(want) => wants.push(want),
@@ -121,7 +121,7 @@ impl Engine {
         }
         self.load_wanted(wants, &mut pins, Usage::All).await?;
         let metas = parts.iter().map(|part| {
-            let meta = self.cache.meta(part.segment.meta(), &pins);
+            let meta = self.store.cache.meta(part.segment.meta(), &pins);
             meta.map_err(|_| Error::internal("an index that was just loaded is gone"))
         });
         metas.collect()
@@ -138,7 +138,7 @@ impl Engine {
         let mut merge = Merge::new(sources, all, Direction::Forward, seqno);
         let (mut sampler, mut last) = (Sampler::default(), Vec::new());
         loop {
-            let step = merge.step(&self.cache, &Pins::default(), &mut |key, fragments| {
+            let step = merge.step(&self.store.cache, &Pins::default(), &mut |key, fragments| {
                 let row = row::collapse(fragments);
                 let row = row.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 let weight = row.map(|row| weigh(key, row.head, &row.cells)).unwrap_or_default();

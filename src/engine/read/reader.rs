@@ -61,10 +61,6 @@ struct RangeInstant {
 }
 
 impl Engine {
-    pub(in crate::engine) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
-        self.view.borrow().snapshot(overlay, tree, seqno, self.images.generation())
-    }
-
     /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing row is
     /// `None`. Completes at the first poll if all data is in memory.
     ///
@@ -120,19 +116,19 @@ impl Engine {
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
-        let sampled = keys.iter().filter(|key| self.traffic.count(key)).count();
+        let sampled = keys.iter().filter(|key| self.store.traffic.count(key)).count();
         if sampled > 0 {
             self.tick();
         }
         let mut hold = self.after_pending_rows(&keys).await?;
         // The wait may have ended with a commit of unknown outcome.
-        self.ready().await?;
-        self.make_records_of(tree)?;
-        let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
+        self.store.ready().await?;
+        self.store.make_records_of(tree)?;
+        let snapshot = self.store.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
-        let images = Some(overlay.map_or(&self.images, |overlay| &overlay.images));
+        let images = Some(overlay.map_or(&self.store.images, |overlay| &overlay.images));
         let (mut next, mut loaded_for) = (0, 0);
-        let most = self.cache.most_at_once();
+        let most = self.store.cache.most_at_once();
         while let Some(key) = keys.get(next) {
             let look = Look { snapshot: &snapshot, pins: &pins, needs, images, depth };
             let image = self.image(look, key);
@@ -153,7 +149,7 @@ impl Engine {
                 let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
                 wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
             }
-            hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
+            hold.get_or_insert_with(|| self.store.holds.hold(snapshot.seqno));
             self.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
         }
         Ok(())
@@ -190,18 +186,18 @@ impl Engine {
     ) -> Result<()> {
         let ScanOptions { depth, overlay, filter } = options;
         let range = tree_range(tree, range);
-        if self.traffic.count(range_start(&range, direction)) {
+        if self.store.traffic.count(range_start(&range, direction)) {
             self.tick();
         }
         let instant = self.after_pending_range(tree, &range).await;
-        self.ready().await?;
-        self.make_records_of(tree)?;
-        let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
+        self.store.ready().await?;
+        self.store.make_records_of(tree)?;
+        let snapshot = self.store.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         // A decision that was open may have changed rows behind the instant, so each row is looked at.
         let filter = filter.filter(|_| instant.is_none());
         let mut hold = None;
         let sources = snapshot.sources(&range);
-        let ahead = self.cache.most_at_once() / sources.runs.len().max(1);
+        let ahead = self.store.cache.most_at_once() / sources.runs.len().max(1);
         let mut merge = Merge::new(sources, range, direction, snapshot.seqno);
         merge.read_ahead_at_most(ahead as u32);
         let mut pins = Pins::default();
@@ -218,11 +214,11 @@ impl Engine {
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))
         };
         loop {
-            let step = merge.step_passing(&self.cache, &pins, filter, &mut see)?;
+            let step = merge.step_passing(&self.store.cache, &pins, filter, &mut see)?;
             if let MergeStep::Done | MergeStep::Stopped = step {
                 return Ok(());
             }
-            hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
+            hold.get_or_insert_with(|| self.store.holds.hold(snapshot.seqno));
             match step {
                 MergeStep::Need(wants, held) => {
                     pins = held;
@@ -239,12 +235,12 @@ impl Engine {
         let turns = self.turns_of(keys).await?;
         let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
-            let pending = self.line.pending.borrow();
+            let pending = self.store.line.pending.borrow();
             let group = pending.newest_of(keys);
             if group.is_none() && loads.is_empty() {
                 return Ok(None);
             }
-            (self.holds.hold(pending.last_seqno()), group)
+            (self.store.holds.hold(pending.last_seqno()), group)
         };
         drop(turns);
         // If the write fails there is nothing of it to see; its own caller gets the error.
@@ -263,18 +259,18 @@ impl Engine {
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
         let loads = self.loads.asked(&|load| load.meets(tree, range));
         let asked = {
-            let pending = self.line.pending.borrow();
-            if self.is_ready() && held.is_empty() && loads.is_empty() && pending.group_of_tree(tree).is_none() {
+            let pending = self.store.line.pending.borrow();
+            if self.store.is_ready() && held.is_empty() && loads.is_empty() && pending.group_of_tree(tree).is_none() {
                 return None;
             }
-            self.holds.hold(pending.last_seqno())
+            self.store.holds.hold(pending.last_seqno())
         };
         for turn in &turns {
             turn.come().await;
         }
         let (decided, group) = {
-            let pending = self.line.pending.borrow();
-            (self.holds.hold(pending.last_seqno()), pending.group_of_tree(tree))
+            let pending = self.store.line.pending.borrow();
+            (self.store.holds.hold(pending.last_seqno()), pending.group_of_tree(tree))
         };
         drop(turns);
         if let Some(group) = group {
@@ -295,9 +291,9 @@ impl Engine {
         usage: Usage<'_>,
     ) -> Result<()> {
         self.tick();
-        let loaded = self.cache.load(&self.runtime.storage, wants, pins, usage).await;
+        let loaded = self.store.cache.load(&self.runtime.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
-            Box::pin(self.check_lead()).await?;
+            Box::pin(self.store.check_lead()).await?;
         }
         self.tell_rebuilt();
         loaded
@@ -305,8 +301,8 @@ impl Engine {
 
     /// Reports damaged indexes of segments, for each tree that has rows there.
     pub(in crate::engine) fn tell_rebuilt(&self) {
-        for (id, error) in self.cache.take_rebuilt() {
-            let version = Rc::clone(&self.view.borrow().version);
+        for (id, error) in self.store.cache.take_rebuilt() {
+            let version = Rc::clone(&self.store.view.borrow().version);
             for (tree, partitions) in version.trees.iter() {
                 if partitions.parts().any(|part| part.segment.id == id.segment) {
                     self.runtime.health.tell(Some(*tree), error.clone());
@@ -339,7 +335,7 @@ impl Engine {
         match depth {
             Depth::Newest => 1,
             Depth::Visible => {
-                let view = self.view.borrow();
+                let view = self.store.view.borrow();
                 let kept = tree_of(key).and_then(|tree| view.retentions.get(tree));
                 kept.map_or(u32::MAX, |kept| kept.max_versions)
             }
@@ -350,7 +346,7 @@ impl Engine {
     #[cold]
     fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
         // A reader that had to wait may see data that was deleted since, under another max versions.
-        let current = self.images.generation() == look.snapshot.images;
+        let current = self.store.images.generation() == look.snapshot.images;
         // An image never has versions that no reader can see. Otherwise every image made from it would have them too.
         let depth = if look.depth == Depth::Stored { Depth::Visible } else { look.depth };
         if let Some(images) = look.images.filter(|_| current) {
@@ -463,7 +459,7 @@ impl Engine {
 
     /// Adds the row's place in a part, and the records to load first.
     fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins, needs: Option<&Needs<'_>>, found: &mut RowHits) {
-        let meta = match self.cache.meta(part.segment.meta(), pins) {
+        let meta = match self.store.cache.meta(part.segment.meta(), pins) {
             Ok(meta) => meta,
             Err(want) => return found.wants.push(want),
         };
@@ -488,7 +484,7 @@ impl Engine {
                 }
             }
             let id = part.segment.block(number);
-            match self.cache.rows(id, pins) {
+            match self.store.cache.rows(id, pins) {
                 Ok(block) => {
                     let entries = block.entries_of(key);
                     if !entries.is_empty() {

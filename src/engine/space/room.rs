@@ -57,7 +57,7 @@ impl Engine {
     /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
     async fn squeeze(&self, most: u32) -> bool {
         let squeezes = self.reserve.squeezes.get();
-        if squeezes >= most || self.check_lead().await.is_err() || !self.runtime.storage.squeeze().await {
+        if squeezes >= most || self.store.check_lead().await.is_err() || !self.runtime.storage.squeeze().await {
             return false;
         }
         self.reserve.squeezes.set(squeezes + 1);
@@ -83,7 +83,7 @@ impl Engine {
             _ => return false,
         };
         // The reserve may be the next leader's by now.
-        if self.check_lead().await.is_err() {
+        if self.store.check_lead().await.is_err() {
             return false;
         }
         let given = self.runtime.storage.delete_segments(segments).await;
@@ -107,21 +107,21 @@ impl Engine {
         }
         let me = self.me.clone();
         // Without the lead the error is due at once.
-        let mut pause = if self.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
-        self.runtime.spawn(Box::pin(async move {
+        let mut pause = if self.store.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
+        self.runtime.spawn_aside(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
                 if let Some(engine) = me.upgrade() {
-                    seen = engine.line.next_log();
+                    seen = engine.store.line.next_log();
                     *engine.reserve.pause.borrow_mut() = Some(engine.runtime.env.sleep(pause));
                 }
                 pass(&me).await;
                 let Some(engine) = me.upgrade() else { return };
-                if engine.line.next_log() != seen && busy < BUSY_PAUSES {
+                if engine.store.line.next_log() != seen && busy < BUSY_PAUSES {
                     busy += 1;
                     continue;
                 }
-                if engine.fill_reserve().await.is_ok() || engine.check_alive().is_err() {
+                if engine.fill_reserve().await.is_ok() || engine.store.check_alive().is_err() {
                     engine.reserve.at_work.set(false);
                     return;
                 }
@@ -151,7 +151,7 @@ impl Engine {
     pub(in crate::engine) async fn fill_reserve(&self) -> Result<()> {
         let reserve = &self.reserve;
         let _turn = reserve.turns.wait_for(&[]).await;
-        self.check_alive()?;
+        self.store.check_alive()?;
         let error = match self.fill().await {
             Err(error) if error.code() == Code::QuotaExceeded => error,
             Err(error) => return Err(error),
@@ -163,7 +163,7 @@ impl Engine {
             }
         };
         reserve.held.set(Holding::Out);
-        let unled = self.leadership.is_due();
+        let unled = self.store.leadership.is_due();
         let can = match unled {
             true => "this store can only be read",
             false => "rows and tables can be read and deleted, and nothing can be added",
@@ -195,7 +195,7 @@ impl Engine {
             return Ok(());
         }
         // A leader that was replaced must not take the room of the next one.
-        self.check_lead().await?;
+        self.store.check_lead().await?;
         let releases = reserve.releases();
         if !reserve.is_marked.get() {
             self.stage_reserve(MARK, 0, size.clone(), releases).await?;

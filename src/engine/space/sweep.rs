@@ -11,7 +11,7 @@ const DELETED_AT_ONCE: usize = 4;
 impl Engine {
     /// Starts to delete obsolete segments in the background, also those that readers held when they became obsolete.
     pub(in crate::engine) fn drop_soon(&self) {
-        let free = self.view.borrow().garbage.has_free(self.line.is_certain());
+        let free = self.store.view.borrow().garbage.has_free(self.store.line.is_certain());
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
             self.runtime.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
         }
@@ -19,21 +19,21 @@ impl Engine {
 
     /// Deletes obsolete segments without readers, and staged segments that never got into a version.
     pub(in crate::engine) async fn drop_unreferenced(&self) {
-        let (gone, unnamed) = self.view.borrow_mut().garbage.take_free(self.line.is_certain());
+        let (gone, unnamed) = self.store.view.borrow_mut().garbage.take_free(self.store.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
             return;
         }
         for segment in &gone {
             // The index lies behind the blocks.
             for block in 0..=segment.blocks {
-                self.cache.remove(BlockId { segment: segment.id, block });
+                self.store.cache.remove(BlockId { segment: segment.id, block });
             }
         }
         let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).chain(unnamed.iter().copied()).collect();
         if let Err(error) = self.delete_segments(&ids).await {
             // No manifest refers to them. The next commit tries again, and so does the next opening; deleting twice is harmless.
             log::warn!("obsolete segments could not be deleted: {error}");
-            self.view.borrow_mut().garbage.put_back(gone, unnamed);
+            self.store.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
             self.house.compactions.quarantine.tell_news();
             Box::pin(self.use_room()).await;
@@ -70,17 +70,17 @@ impl Engine {
         let stored = self.runtime.storage.list_segments().await?;
         let reserve = self.find_reserve(&stored);
         let orphans: Vec<SegmentId> = {
-            let view = self.view.borrow();
+            let view = self.store.view.borrow();
             let live = view.version.segments();
             // A segment of this leader's own may have come after the list.
-            let mut expected = live.keys().filter(|id| self.leadership.is_older(**id));
+            let mut expected = live.keys().filter(|id| self.store.leadership.is_older(**id));
             if expected.any(|id| stored.binary_search(id).is_err()) {
                 // This may be an older version than the newest one, whose records are damaged.
                 log::warn!("no segments are deleted, because some are missing");
                 return Ok(());
             }
             // Segments of this leader carry its epoch; it deletes them itself.
-            let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
+            let older = stored.into_iter().filter(|id| self.store.leadership.is_older(*id));
             let older = older.filter(|id| !reserve.contains(id));
             older.filter(|id| !live.contains_key(id) && !view.garbage.holds(*id)).collect()
         };

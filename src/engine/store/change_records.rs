@@ -6,7 +6,7 @@
 //!
 //! A record's row has the seqno of its change, so each instant sees both or neither.
 
-use crate::engine::Engine;
+use super::Store;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::memory::waiting_records::Recorder;
 use crate::error::{Code, Error, Result};
@@ -24,23 +24,14 @@ pub(crate) fn too_early() -> Error {
     Error::new(Code::Unavailable, "records of streams cannot be made yet: the tables are not open")
 }
 
-impl Engine {
-    /// Sets what makes records. Until then, changes with records are not flushed.
-    pub fn set_recorder(&self, recorder: Recorder) {
-        let first = self.recorder.replace(Some(recorder)).is_none();
-        if first && !self.view.borrow().frozen.is_empty() {
-            self.start_background();
-        }
-    }
-
+impl Store {
     /// Whether stored changes have records that cannot be made yet.
-    #[must_use]
-    pub fn awaits_recorder(&self) -> bool {
+    pub(crate) fn awaits_recorder(&self) -> bool {
         self.recorder.get().is_none() && self.view.borrow().memtables().any(|memtable| memtable.awaits_records(None))
     }
 
     /// Whether a memtable cannot be flushed before the recorder is set.
-    pub(in crate::engine) fn is_too_early_for(&self, memtable: &Memtable) -> bool {
+    pub(crate) fn is_too_early_for(&self, memtable: &Memtable) -> bool {
         self.recorder.get().is_none() && memtable.awaits_records(None)
     }
 
@@ -58,7 +49,7 @@ impl Engine {
 
     /// Makes the records that a reader of the tree needs, if some wait. At once: the reader's instant is chosen already, and what
     /// it must wait for too.
-    pub(in crate::engine) fn make_records_of(&self, tree: TreeId) -> Result<()> {
+    pub(crate) fn make_records_of(&self, tree: TreeId) -> Result<()> {
         let view = self.view.borrow();
         for memtable in view.memtables().filter(|memtable| memtable.awaits_records(Some(tree))) {
             memtable.make_records(Some(tree), usize::MAX, self.recorder.get().ok_or_else(too_early)?)?;
@@ -67,7 +58,7 @@ impl Engine {
     }
 
     /// Makes the records of a frozen memtable that wait, before its flush.
-    pub(in crate::engine) async fn make_records_in(&self, memtable: &Memtable) -> Result<()> {
+    pub(crate) async fn make_records_in(&self, memtable: &Memtable) -> Result<()> {
         if memtable.awaits_records(None) {
             for_flush(self, memtable, self.recorder.get().ok_or_else(too_early)?).await?;
         }
@@ -75,9 +66,9 @@ impl Engine {
     }
 }
 
-/// [`Engine::make_for_flush`]. A gate of [`Module::Streams`](crate::modules::Module::Streams): who has set a recorder has loaded
+/// [`Store::make_for_flush`]. A gate of [`Module::Streams`](crate::modules::Module::Streams): who has set a recorder has loaded
 /// it.
 #[inline(never)]
-fn for_flush<'e>(engine: &'e Engine, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
-    Box::pin(engine.make_for_flush(memtable, recorder))
+fn for_flush<'e>(store: &'e Store, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
+    Box::pin(store.make_for_flush(memtable, recorder))
 }

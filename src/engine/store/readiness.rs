@@ -3,11 +3,12 @@
 //! A failed commit may have taken effect, and another engine may have taken the lead. A look at the log behind the last
 //! known record answers both.
 
+use super::Store;
 use super::raw_record::RawRecord;
-use crate::engine::Engine;
 use crate::engine::versions::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
 use crate::storage::{AnyStorage, Loaded, LogNumber};
+use std::rc::Rc;
 
 /// Whether the log, from a record on, has one of another leader than that of the epoch. A commit of this one may be in flight.
 pub(crate) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch: u64) -> Result<bool> {
@@ -19,9 +20,9 @@ pub(crate) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch:
     Ok(false)
 }
 
-impl Engine {
+impl Store {
     /// Whether the engine works and knows the stored state.
-    pub(in crate::engine) fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.line.is_alive() && self.line.is_certain() && !self.is_overtaken()
     }
 
@@ -32,7 +33,7 @@ impl Engine {
 
     /// Checks that the engine works. If the outcome of a commit is unknown, waits until it is known: nothing is read,
     /// decided or committed before. Returns at once in all other cases.
-    pub(in crate::engine) async fn ready(&self) -> Result<()> {
+    pub(crate) async fn ready(self: &Rc<Self>) -> Result<()> {
         loop {
             self.line.check_alive()?;
             if self.is_overtaken() {
@@ -43,10 +44,11 @@ impl Engine {
             }
             let (finding, others) = self.line.finding();
             // The first caller may go away, and others wait for the answer too.
-            if let (false, Some(engine)) = (others, self.me.upgrade()) {
+            if !others {
+                let store = Rc::clone(self);
                 self.runtime.spawn(Box::pin(async move {
-                    let outcome = engine.find_out().await;
-                    engine.line.found(&outcome);
+                    let outcome = store.find_out().await;
+                    store.line.found(&outcome);
                 }));
             }
             finding.wait().await?;
@@ -88,7 +90,7 @@ impl Engine {
     }
 
     /// Checks whether another engine leads.
-    pub(in crate::engine) async fn check_lead(&self) -> Result<()> {
+    pub(crate) async fn check_lead(&self) -> Result<()> {
         if another_behind(&self.runtime.storage, self.line.next_log(), self.leadership.epoch()).await? {
             return Err(self.end_replaced());
         }

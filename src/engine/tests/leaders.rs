@@ -16,7 +16,7 @@ fn r4_an_opening_tells_of_a_gap_in_the_log() {
                 env.run(write(&engine, "z", ChangeKind::Put, 1, &[put("x", 1, 1)]));
                 env.run(engine.flush()).expect("flushed");
             }
-            let first = engine.line.next_log();
+            let first = engine.store.line.next_log();
             for key in ["a", "b", "c", "d"] {
                 env.run(write(&engine, key, ChangeKind::Put, 1, &[put("x", 1, 1)]));
             }

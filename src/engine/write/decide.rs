@@ -224,7 +224,7 @@ impl Engine {
 
     /// Whether a write of the row only has to wait for its commit.
     fn takes_at_once(&self, key: &[u8]) -> bool {
-        self.is_ready() && self.turns.is_free(key) && !self.loads.cover(key)
+        self.store.is_ready() && self.turns.is_free(key) && !self.loads.cover(key)
     }
 
     /// Does [`Engine::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
@@ -259,9 +259,9 @@ impl Engine {
         }
         let keys = std::slice::from_ref(&key);
         if sees {
-            let snapshot = self.snapshot(None, tree, Some(u64::MAX));
+            let snapshot = self.store.snapshot(None, tree, Some(u64::MAX));
             let pins = Pins::default();
-            let images = Some(&self.images);
+            let images = Some(&self.store.images);
             let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: decide.depth(0) };
             match self.show(look, &key, &mut |row| decide.see(0, row)) {
                 Ok(wants) if wants.is_empty() => {}
@@ -292,19 +292,21 @@ impl Engine {
         let copies = Overlay::new(self.runtime.clock.now_ms());
         let memtables = vec![Rc::clone(&copies.memtable)];
         let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
-        let (mut first, most) = (0, self.cache.most_at_once());
+        let (mut first, most) = (0, self.store.cache.most_at_once());
         loop {
             // A commit may have failed during the wait for turns or blocks.
-            self.ready().await?;
+            self.store.ready().await?;
             if keys.iter().any(|key| self.loads.cover(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
             // All data of the rows before `whole` is in memory.
             let (mut wants, mut whole, mut refused) = (Vec::new(), 0, None);
             // The pins keep needed records from being dropped meanwhile.
-            let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
+            let snapshots: Vec<_> =
+                rows.iter().map(|(tree, _)| self.store.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
-                let (snapshot, images) = if at < first { (&copied, None) } else { (snapshot, Some(&self.images)) };
+                let (snapshot, images) =
+                    if at < first { (&copied, None) } else { (snapshot, Some(&self.store.images)) };
                 let look = Look { snapshot, pins: &pins, needs: None, images, depth: decide.depth(at) };
                 match self.show(look, key, &mut |row| decide.see(at, row)) {
                     Ok(more) => wants.extend(more),
@@ -341,7 +343,7 @@ impl Engine {
                     continue;
                 }
                 for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys).take(whole).skip(first) {
-                    let (pins, images) = (&pins, Some(&self.images));
+                    let (pins, images) = (&pins, Some(&self.store.images));
                     let look = Look { snapshot, pins, needs: None, images, depth: decide.depth(at) };
                     if !self.copy(look, key, &copies)?.is_empty() {
                         break;
@@ -415,14 +417,14 @@ impl Engine {
     /// Waits for the caller's turn on these rows and until the stored state is known. If it had to wait, it returns the
     /// turns, so that later operations do not overtake.
     pub(in crate::engine) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
-        if self.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
+        if self.store.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
             return Ok(Vec::new());
         }
         let turns = self.take_turns(keys);
         for turn in &turns {
             turn.come().await;
         }
-        self.ready().await?;
+        self.store.ready().await?;
         Ok(turns)
     }
 
@@ -461,7 +463,7 @@ impl Engine {
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
         let image = self.image(look, key);
         let after = image.as_ref().map_or(0, |image| image.seqno);
-        let pending = self.line.pending.borrow();
+        let pending = self.store.line.pending.borrow();
         let with = |newer: Vec<DatedFragment<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
         let looked_up = pending.with_fragments(key, after, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
@@ -478,18 +480,19 @@ impl Engine {
 
     /// The newest group with a write to one of these rows.
     fn newest_pending(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
-        self.line.pending.borrow().newest_of(keys)
+        self.store.line.pending.borrow().newest_of(keys)
     }
 
     /// Puts writes into one group, if there are any.
     fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
-        let mut pending = self.line.pending.borrow_mut();
-        let last_stamp = self.line.last_stamp();
-        let target = Target::Pending { pending: &mut pending, images: &self.images, origin, group: None, last_stamp };
+        let mut pending = self.store.line.pending.borrow_mut();
+        let last_stamp = self.store.line.last_stamp();
+        let target =
+            Target::Pending { pending: &mut pending, images: &self.store.images, origin, group: None, last_stamp };
         let mut writes = Writes(target);
         write(&mut writes);
         let Writes(Target::Pending { group, last_stamp, .. }) = writes else { return None };
-        self.line.raise_stamp(last_stamp);
+        self.store.line.raise_stamp(last_stamp);
         drop(pending);
         if group.is_some() {
             self.kick();

@@ -53,7 +53,7 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
         &[
             "tabstore::engine::memory::memtable::Memtable::make_records",
             "tabstore::engine::store::change_records::for_flush*",
-            "tabstore::engine::store::change_records::<impl tabstore::engine::Engine>::make_for_*",
+            "tabstore::engine::store::change_records::<impl tabstore::engine::store::Store>::make_for_*",
             "tabstore::tablestore::stream::Stream::record",
             "tabstore::tablestore::stream::Stream::write*",
             "tabstore::tablestore::stream::Stream::append*",

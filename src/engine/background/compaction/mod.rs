@@ -88,7 +88,7 @@ type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 impl Engine {
     /// Whether a partition may need a compaction.
     fn may_need_work(&self) -> bool {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let (now, left_over) = (self.runtime.expiry_ms(), view.left_over());
         view.version.trees.iter().any(|(&tree, partitions)| {
             let expired_before = view.kept(tree, false, now).oldest(now);
@@ -101,9 +101,9 @@ impl Engine {
 
     /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
     pub(in crate::engine) fn next_job(&self, quiet: bool) -> Option<Job> {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         // A reader at the present instant sees everything in segments.
-        let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
+        let quiet = quiet || self.store.holds.all_see(view.version.next_seqno.saturating_sub(1));
         let (now, steady, left_over) = (self.runtime.expiry_ms(), self.runtime.clock.steady_ms(), view.left_over());
         let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = view.kept(tree, false, now).oldest(now);
@@ -161,8 +161,8 @@ impl Engine {
         loop {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
-            self.ready().await?;
-            self.house.compactions.must_search.set(false);
+            self.store.ready().await?;
+            self.store.must_search.set(false);
             if self.house.is_paused.get() {
                 return Ok(());
             }
@@ -246,7 +246,7 @@ impl Engine {
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
         let minutes = self.house.compactions.quarantine.fail(id, self.runtime.clock.steady_ms()) / 60_000;
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         self.house.compactions.quarantine.retain(&|id| view.version.trees.values().any(|all| all.get(id).is_some()));
         drop(view);
         let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
@@ -321,7 +321,7 @@ impl Engine {
     }
 
     fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {
-        self.view.borrow().version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
+        self.store.view.borrow().version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
     }
 
     /// Merges parts of neighbouring partitions, in ascending order, into one level of each.
@@ -340,7 +340,7 @@ impl Engine {
             let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
             let keep = if pick::is_bottom(levels, &parts, to) {
                 let whole = pick::is_top(levels, merged, &parts, to);
-                Keep::Retained(self.view.borrow().kept(tree, whole, now), now)
+                Keep::Retained(self.store.view.borrow().kept(tree, whole, now), now)
             } else {
                 Keep::All
             };

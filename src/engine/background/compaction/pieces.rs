@@ -62,7 +62,7 @@ impl Engine {
 
     /// Every partition, the last one first.
     fn all_partitions(&self) -> Vec<(TreeId, PartitionId)> {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let trees = view.version.trees.iter();
         let mut all: Vec<_> =
             trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect();

@@ -5,11 +5,11 @@
 //! estimate, and the hot path pays one subtraction. Sampling is pseudo-random, so a regular order of keys makes no
 //! difference.
 
+use super::partition::{PartitionId, Partitions};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::rows::keys::{TREE_BYTES, tree_of};
-use crate::engine::versions::partition::{PartitionId, Partitions};
 use crate::model::TreeId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
