@@ -170,7 +170,7 @@ impl Engine {
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),
-            reserve_bytes: self.reserve.bytes(),
+            reserve_bytes: self.space.reserve.bytes(),
             manifest: view.manifests.newest.0,
             epoch: self.store.leadership.epoch(),
             cache_bytes,

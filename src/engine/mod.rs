@@ -68,7 +68,7 @@ use base::runtime::{Runtime, Wiring};
 use inspect::WorkHistory;
 use load::bulk_load::BulkLoads;
 use rows::keys::tree_range;
-use space::reserve::Reserve;
+use space::Space;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use store::Store;
@@ -82,7 +82,7 @@ pub struct Engine {
     turns: Turns,
     loads: BulkLoads,
     house: Housekeeping,
-    reserve: Reserve,
+    space: Rc<Space>,
     /// Who hears of background work. None until somebody asks for it.
     observer: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
@@ -257,8 +257,16 @@ impl Engine {
 }
 
 impl Wiring for Engine {
+    fn room_freed(&self) {
+        self.house.compactions.quarantine.tell_news();
+    }
+
+    fn flush_due(&self) {
+        self.start_background();
+    }
+
     fn ended(&self) {
-        self.reserve.end();
+        self.space.reserve.end();
         // Edits wait too.
         self.kick();
     }

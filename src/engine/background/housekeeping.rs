@@ -2,7 +2,6 @@
 
 use super::compaction::Quarantine;
 use crate::collections::small_map::SmallMap;
-use crate::collections::turns::Turns;
 use crate::engine::versions::partition::PartitionId;
 use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
@@ -15,8 +14,6 @@ const LOAD_PAUSE_MS: i64 = 30_000;
 pub(crate) struct Housekeeping {
     pub(crate) flushes: Flushes,
     pub(crate) compactions: Compactions,
-    /// Turns for staging blocks and for deleting segments.
-    pub(crate) staging: Turns,
     /// Background work runs only on demand.
     pub(crate) is_paused: Cell<bool>,
     /// Background work has been started since the opening.

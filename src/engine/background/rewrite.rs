@@ -7,7 +7,7 @@ use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{Direction, KeyRange};
 use crate::engine::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
 use crate::engine::segment::cache::{BLOCK_BYTES, Pins, Usage};
-use crate::engine::segment::writer::{FinishedSegment, SegmentWriter, Staging};
+use crate::engine::segment::writer::{FinishedSegment, SegmentWriter};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Sources;
 use crate::engine::versions::version::Edit;
@@ -52,7 +52,7 @@ impl Engine {
         let mut staged = Vec::new();
         let written = self.write_segments(inputs, &mut staged).await;
         if written.is_err() {
-            self.discard(&staged).await;
+            self.space.discard(&staged).await;
         }
         written
     }
@@ -63,38 +63,15 @@ impl Engine {
         let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
         let committed = self.commit_edit(edit).await;
         if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
-            self.discard(&staged).await;
+            self.space.discard(&staged).await;
         }
         committed
-    }
-
-    /// Stages records that replace others. If there is no room, they may take the reserve's.
-    pub(in crate::engine) async fn stage(&self, call: Staging) -> Result<()> {
-        loop {
-            let releases = self.reserve.releases();
-            let attempt = Staging { segment: call.segment, records: call.records.clone() };
-            let Err(error) = self.stage_more(attempt).await else { return Ok(()) };
-            if error.code() != Code::QuotaExceeded || !Box::pin(self.makes_room_to_stage(releases)).await {
-                return Err(error);
-            }
-        }
-    }
-
-    /// Stages records, one call at a time: a read of blocks waits for all earlier staging calls.
-    pub(in crate::engine) async fn stage_more(&self, call: Staging) -> Result<()> {
-        let _turn = self.house.staging.wait_for(&[]).await;
-        if self.store.leadership.is_due() {
-            Box::pin(self.lead()).await?;
-        }
-        // The commit that names the blocks drops the log or the segments that they replace, so they must be as durable as
-        // it is.
-        self.runtime.storage.stage(call.segment, call.records, self.runtime.options.durability).await
     }
 
     /// Stages the finished records of a segment, and puts their content into the cache.
     async fn stage_ready(&self, writer: &mut SegmentWriter) -> Result<()> {
         for call in writer.take_ready(&self.store.cache) {
-            self.stage(call).await?;
+            self.space.stage(call).await?;
         }
         Ok(())
     }

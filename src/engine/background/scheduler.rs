@@ -171,7 +171,7 @@ impl Engine {
         // Writes may be waiting for this flush.
         self.kick();
         if memtable.bytes() >= self.runtime.options.memtable_bytes {
-            self.begin_reserve();
+            self.space.begin_reserve();
         }
         Ok(true)
     }
@@ -191,18 +191,6 @@ impl Engine {
         self.store.tell_work_ended();
         // A load may have waited for the groups.
         self.kick();
-    }
-
-    /// Call this after space was freed. It fills the reserve and retries a flush that had no room.
-    pub(in crate::engine) async fn use_room(&self) {
-        if self.reserve.is_out() && self.fill_reserve().await.is_err() {
-            // More work follows, or a caller waits for it.
-            return;
-        }
-        if self.store.last_flush.is_out_of_room() {
-            self.store.last_flush.record(None);
-            self.start_background();
-        }
     }
 
     /// Moves all data in memory into segments.

@@ -13,6 +13,12 @@ use std::rc::{Rc, Weak};
 
 /// What the parts of an engine tell those above them, which they do not know.
 pub(crate) trait Wiring {
+    /// Room was freed in the storage.
+    fn room_freed(&self);
+
+    /// A flush that failed may be tried again.
+    fn flush_due(&self);
+
     /// The engine has ended.
     fn ended(&self);
 }
@@ -50,10 +56,15 @@ impl Runtime {
         }
     }
 
+    /// The engine, unless nobody has it any more.
+    pub(crate) fn engine(&self) -> Option<Rc<dyn Wiring>> {
+        self.engine.upgrade()
+    }
+
     /// Runs `task` in the background, some time after this call returns. The engine lives until it ends. If nobody has the
     /// engine any more, nothing runs.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        if let Some(engine) = self.engine.upgrade() {
+        if let Some(engine) = self.engine() {
             self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, Some(engine))));
         }
     }
@@ -63,9 +74,23 @@ impl Runtime {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
     }
 
-    /// Tells all parts that the engine has ended.
+    /// See [`Wiring::room_freed`].
+    pub(crate) fn tell_room_freed(&self) {
+        if let Some(engine) = self.engine() {
+            engine.room_freed();
+        }
+    }
+
+    /// See [`Wiring::flush_due`].
+    pub(crate) fn tell_flush_due(&self) {
+        if let Some(engine) = self.engine() {
+            engine.flush_due();
+        }
+    }
+
+    /// See [`Wiring::ended`].
     pub(crate) fn tell_ended(&self) {
-        if let Some(engine) = self.engine.upgrade() {
+        if let Some(engine) = self.engine() {
             engine.ended();
         }
     }

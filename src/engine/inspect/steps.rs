@@ -122,7 +122,7 @@ impl Engine {
         } else if let Some(job) = self.next_job(false) {
             work_of_compaction(self, Job::Job(job)).await?;
         }
-        self.drop_unreferenced().await;
+        self.space.drop_unreferenced().await;
         Ok(())
     }
 

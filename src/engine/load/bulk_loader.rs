@@ -326,7 +326,7 @@ impl Engine {
             (std::mem::take(&mut build.closed), std::mem::take(&mut build.ids), failed, build.rows)
         };
         if let Some(error) = failed {
-            self.discard(&ids).await;
+            self.space.discard(&ids).await;
             return Err(error);
         }
         if closed.is_empty() {
@@ -376,10 +376,10 @@ impl Engine {
     }
 
     async fn stage_load(&self, call: Staging) -> Result<()> {
-        if self.reserve.is_out() {
-            Box::pin(self.fill_reserve()).await?;
+        if self.space.reserve.is_out() {
+            Box::pin(self.space.fill_reserve()).await?;
         }
-        self.stage_more(call).await
+        self.space.stage_more(call).await
     }
 
     /// Combines waiting blocks into one storage call.
@@ -423,7 +423,7 @@ impl Engine {
             self.runtime.spawn(Box::pin(async move {
                 engine.stage_all(&load).await;
                 let ids = std::mem::take(&mut load.build.borrow_mut().ids);
-                engine.discard(&ids).await;
+                engine.space.discard(&ids).await;
             }));
         }
     }

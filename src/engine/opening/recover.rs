@@ -22,20 +22,19 @@ use crate::engine::base::runtime::Runtime;
 use crate::engine::load::bulk_load::BulkLoads;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
-use crate::engine::space::reserve::{FIRST_GIVEN, Reserve};
+use crate::engine::space::{FIRST_GIVEN, Reserve, Space};
 use crate::engine::store::Store;
 use crate::engine::store::commit_line::CommitLine;
 use crate::engine::store::leadership::Leadership;
-use crate::engine::store::readiness::another_behind;
+use crate::engine::store::readiness::{another_behind, lead_record};
 use crate::engine::versions::manifest::StoredVersion;
 use crate::engine::versions::version::Version;
 use crate::engine::versions::view::View;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
-use crate::format::log::{self, LogHead, LogKind};
-use crate::format::record::{self, Place};
+use crate::format::log::{LogHead, LogKind};
 use crate::modules::Module;
-use crate::storage::{AnyStorage, Commit, Durability, LogNumber};
+use crate::storage::{AnyStorage, LogNumber};
 use futures_util::future::join;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -84,18 +83,6 @@ fn first_wants(version: &Version, cache_bytes: usize) -> Vec<RecordId> {
         }
     }
     wants
-}
-
-/// The commit that takes the lead. No two are alike.
-fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Durability) -> Commit {
-    let mut nonce = [0; log::NONCE_BYTES];
-    env.fill_random(&mut nonce);
-    let payload = log::encode_leadership(head, nonce);
-    Commit {
-        log: vec![(number, record::seal_as(Place::Log(number), log::PLAIN_VERSION, &payload))],
-        durability,
-        ..Commit::default()
-    }
 }
 
 /// Whether the disk was full.
@@ -178,13 +165,13 @@ impl Engine {
                     engine.runtime.clock.compare_with_stored(&engine.runtime.health);
                     engine.tell_rebuilt();
                     match lead {
-                        Some(_) => engine.collect_orphans(),
+                        Some(_) => engine.space.collect_orphans(),
                         // This takes the lead too.
-                        None => engine.keep_reserve(),
+                        None => engine.space.keep_reserve(),
                     }
                     // A new store gets its reserve after its first writes.
-                    if engine.reserve.is_due() && engine.last_seqno() > 0 {
-                        engine.keep_reserve();
+                    if engine.space.reserve.is_due() && engine.last_seqno() > 0 {
+                        engine.space.keep_reserve();
                     }
                     // A full memtable has waited before the opening. Compaction waits for the first commit, or for the
                     // first clock check after a second. So an opening for a single read is not delayed.
@@ -229,16 +216,17 @@ impl Engine {
         let leadership = Leadership::new(epoch, leaderships, lead.is_none());
         let engine = Rc::new_cyclic(|me: &Weak<Self>| {
             let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
+            let store = Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache));
             Self {
                 me: me.clone(),
-                store: Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache)),
+                space: Rc::new(Space::new(Rc::clone(&store), reserve)),
+                store,
                 runtime,
                 turns: Turns::default(),
                 house: Housekeeping::default(),
                 loads: BulkLoads::default(),
                 observer: RefCell::default(),
                 missing: RefCell::default(),
-                reserve,
             }
         });
         for logged in &log {
@@ -251,41 +239,5 @@ impl Engine {
             engine.store.add_record(lead, 0, 0, 0);
         }
         Ok(engine)
-    }
-
-    /// Takes the lead, if there was no room for that at the opening. The engine knows the log as of then: if another
-    /// engine has written since, the record's number is taken.
-    ///
-    /// # Errors
-    /// `QuotaExceeded` if there is still no room; any other error ends the engine.
-    pub(in crate::engine) async fn lead(&self) -> Result<()> {
-        if !self.store.leadership.is_due() {
-            return Ok(());
-        }
-        let _turn = self.store.leadership.turns.wait_for(&[]).await;
-        self.store.check_alive()?;
-        if !self.store.leadership.is_due() {
-            return Ok(());
-        }
-        let number = self.store.line.next_log();
-        let head = LogHead { epoch: self.store.leadership.epoch(), clock: self.runtime.clock.to_store() };
-        let stored = self
-            .runtime
-            .storage
-            .commit(lead_record(&*self.runtime.env, number, head, self.runtime.options.durability))
-            .await;
-        match stored {
-            Ok(()) => {}
-            Err(error) if error.code() == Code::QuotaExceeded => return Err(error),
-            Err(error) => {
-                self.stop(error.clone());
-                return Err(error);
-            }
-        }
-        self.store.leadership.take(number);
-        self.store.add_record(number, 0, 0, 0);
-        Box::pin(self.store.check_lead()).await?;
-        self.collect_orphans();
-        Ok(())
     }
 }

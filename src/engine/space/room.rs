@@ -13,8 +13,8 @@
 //! tells the next opening that a missing reserve was deleted, so its room must stay free. Libraries that do not know
 //! these segments take them for orphans and delete them.
 
+use super::Space;
 use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
-use crate::engine::Engine;
 use crate::engine::base::pauses::Pauses;
 use crate::engine::store::pending::Group;
 use crate::error::{Code, Error, Result};
@@ -33,12 +33,12 @@ const SQUEEZES_TO_STAGE: u32 = SQUEEZES / 2;
 /// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
-impl Engine {
+impl Space {
     /// Makes room for a commit that began after so many `releases` and was refused. It may use the reserve's room if the disk
     /// was full, and no write of it adds rows, and some free space. If the whole reserve was given and the disk is still
     /// full, the storage keeps what was deleted. Returns whether there may be room now.
-    pub(in crate::engine) async fn makes_room_for(
-        &self,
+    pub(crate) async fn makes_room_for(
+        self: &Rc<Self>,
         group: Option<&Rc<Group>>,
         error: &Error,
         releases: u64,
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// The same for records to stage: a part of the reserve stays for commits.
-    pub(in crate::engine) async fn makes_room_to_stage(&self, releases: u64) -> bool {
+    pub(crate) async fn makes_room_to_stage(self: &Rc<Self>, releases: u64) -> bool {
         self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
     }
 
@@ -66,7 +66,7 @@ impl Engine {
 
     /// Deletes a part of the reserve, for work that began after so many `releases` and found the disk full. Only commits
     /// get the last part. Returns whether there may be room now.
-    pub(in crate::engine) async fn release_reserve(&self, releases: u64, to_commit: bool) -> bool {
+    pub(crate) async fn release_reserve(self: &Rc<Self>, releases: u64, to_commit: bool) -> bool {
         let reserve = &self.reserve;
         let mine = reserve.releases.get() == releases;
         // A task that fills the reserve stops at this.
@@ -101,28 +101,29 @@ impl Engine {
 
     /// Starts the background task that makes the reserve whole, however long that takes. The first writes do not wait for
     /// it.
-    pub(in crate::engine) fn keep_reserve(&self) {
+    pub(crate) fn keep_reserve(self: &Rc<Self>) {
         if self.reserve.at_work.replace(true) {
             return;
         }
-        let me = self.me.clone();
+        let me = Rc::downgrade(self);
         // Without the lead the error is due at once.
         let mut pause = if self.store.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
         self.runtime.spawn_aside(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
-                if let Some(engine) = me.upgrade() {
-                    seen = engine.store.line.next_log();
-                    *engine.reserve.pause.borrow_mut() = Some(engine.runtime.env.sleep(pause));
+                if let Some(space) = me.upgrade() {
+                    seen = space.store.line.next_log();
+                    *space.reserve.pause.borrow_mut() = Some(space.runtime.env.sleep(pause));
                 }
                 pass(&me).await;
-                let Some(engine) = me.upgrade() else { return };
-                if engine.store.line.next_log() != seen && busy < BUSY_PAUSES {
+                let Some(space) = me.upgrade() else { return };
+                let Some(_engine) = space.runtime.engine() else { return };
+                if space.store.line.next_log() != seen && busy < BUSY_PAUSES {
                     busy += 1;
                     continue;
                 }
-                if engine.fill_reserve().await.is_ok() || engine.store.check_alive().is_err() {
-                    engine.reserve.at_work.set(false);
+                if space.fill_reserve().await.is_ok() || space.store.check_alive().is_err() {
+                    space.reserve.at_work.set(false);
                     return;
                 }
                 pause = Pauses::RESERVE.next_ms(Some(pause));
@@ -132,12 +133,11 @@ impl Engine {
 
     /// A store that fills memtables may fill its disk before a pause in writing. It gets its reserve now, beside its
     /// writes.
-    pub(in crate::engine) fn begin_reserve(&self) {
-        if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never)
-            && let Some(engine) = self.me.upgrade()
-        {
+    pub(crate) fn begin_reserve(self: &Rc<Self>) {
+        if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never) {
+            let space = Rc::clone(self);
             self.runtime.spawn(Box::pin(async move {
-                if let Err(error) = engine.fill_reserve().await {
+                if let Err(error) = space.fill_reserve().await {
                     log::warn!("the reserve is not whole: {error}");
                 }
             }));
@@ -148,7 +148,7 @@ impl Engine {
     ///
     /// # Errors
     /// `QuotaExceeded` if there is no room for it.
-    pub(in crate::engine) async fn fill_reserve(&self) -> Result<()> {
+    pub(crate) async fn fill_reserve(self: &Rc<Self>) -> Result<()> {
         let reserve = &self.reserve;
         let _turn = reserve.turns.wait_for(&[]).await;
         self.store.check_alive()?;
@@ -178,7 +178,7 @@ impl Engine {
         Err(error)
     }
 
-    async fn fill(&self) -> Result<()> {
+    async fn fill(self: &Rc<Self>) -> Result<()> {
         let (reserve, wanted) = (&self.reserve, self.runtime.options.reserve_bytes);
         if reserve.held.get() == Holding::Unknown {
             self.find_reserve(&self.runtime.storage.list_segments().await?);
@@ -222,7 +222,7 @@ impl Engine {
 
     /// Stores a record of the reserve, unless its deletion was asked for.
     async fn stage_reserve(&self, segment: SegmentId, block: u32, record: Bytes, releases: u64) -> Result<()> {
-        let _turn = self.house.staging.wait_for(&[]).await;
+        let _turn = self.staging.wait_for(&[]).await;
         if self.reserve.releases() != releases {
             return Err(Error::new(Code::QuotaExceeded, "the origin's storage is full"));
         }
@@ -230,7 +230,7 @@ impl Engine {
     }
 
     /// Finds the reserve among the stored segments. Returns its segments.
-    pub(in crate::engine) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
+    pub(crate) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
         let (reserve, wanted) = (&self.reserve, self.runtime.options.reserve_bytes);
         if wanted == 0 {
             return &[];
@@ -283,8 +283,19 @@ impl Engine {
         Ok(())
     }
 
+    /// Takes the lead, if there was no room for that at the opening.
+    ///
+    /// # Errors
+    /// As for [`Store::lead`](crate::engine::store::Store::lead).
+    pub(crate) async fn lead(self: &Rc<Self>) -> Result<()> {
+        if self.store.lead().await? {
+            self.collect_orphans();
+        }
+        Ok(())
+    }
+
     /// The extra work before some commits: take the lead if it is due, and fill the reserve before rows are added.
-    pub(in crate::engine) async fn make_room(&self, group: Option<&Rc<Group>>) -> Result<()> {
+    pub(crate) async fn make_room(self: &Rc<Self>, group: Option<&Rc<Group>>) -> Result<()> {
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;
         }
@@ -299,10 +310,10 @@ impl Engine {
 }
 
 /// Resolves when the pause is over; never, if the engine ends before.
-async fn pass(me: &Weak<Engine>) {
+async fn pass(me: &Weak<Space>) {
     poll_fn(|context| {
-        let Some(engine) = me.upgrade() else { return Poll::Ready(()) };
-        let mut pause = engine.reserve.pause.borrow_mut();
+        let Some(space) = me.upgrade() else { return Poll::Ready(()) };
+        let mut pause = space.reserve.pause.borrow_mut();
         pause.as_mut().map_or(Poll::Pending, |pause| pause.as_mut().poll(context))
     })
     .await;

@@ -1,24 +1,25 @@
 //! Deletes segments from the storage that no version of the engine refers to.
 
-use crate::engine::Engine;
+use super::Space;
 use crate::error::Result;
 use crate::storage::{BlockId, SegmentId};
+use std::rc::Rc;
 
 /// So many segments are deleted in one transaction of the storage. Each has some hundred records, and a commit that comes
 /// meanwhile waits for the transaction.
 const DELETED_AT_ONCE: usize = 4;
 
-impl Engine {
+impl Space {
     /// Starts to delete obsolete segments in the background, also those that readers held when they became obsolete.
-    pub(in crate::engine) fn drop_soon(&self) {
-        let free = self.store.view.borrow().garbage.has_free(self.store.line.is_certain());
-        if let (true, Some(engine)) = (free, self.me.upgrade()) {
-            self.runtime.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
+    pub(crate) fn drop_soon(self: &Rc<Self>) {
+        if self.store.view.borrow().garbage.has_free(self.store.line.is_certain()) {
+            let space = Rc::clone(self);
+            self.runtime.spawn(Box::pin(async move { space.drop_unreferenced().await }));
         }
     }
 
     /// Deletes obsolete segments without readers, and staged segments that never got into a version.
-    pub(in crate::engine) async fn drop_unreferenced(&self) {
+    pub(crate) async fn drop_unreferenced(self: &Rc<Self>) {
         let (gone, unnamed) = self.store.view.borrow_mut().garbage.take_free(self.store.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
             return;
@@ -35,32 +36,44 @@ impl Engine {
             log::warn!("obsolete segments could not be deleted: {error}");
             self.store.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
-            self.house.compactions.quarantine.tell_news();
+            self.runtime.tell_room_freed();
             Box::pin(self.use_room()).await;
         }
     }
 
+    /// Call this after space was freed. It fills the reserve and retries a flush that had no room.
+    async fn use_room(self: &Rc<Self>) {
+        if self.reserve.is_out() && self.fill_reserve().await.is_err() {
+            // More work follows, or a caller waits for it.
+            return;
+        }
+        if self.store.last_flush.is_out_of_room() {
+            self.store.last_flush.record(None);
+            self.runtime.tell_flush_due();
+        }
+    }
+
     /// Deletes segments, a few at a time. Staging takes turns with it, so that neither keeps the storage for long.
-    pub(in crate::engine) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+    pub(crate) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
-            let _turn = self.house.staging.wait_for(&[]).await;
+            let _turn = self.staging.wait_for(&[]).await;
             self.runtime.storage.delete_segments(piece).await?;
         }
         Ok(())
     }
 
     /// Deletes staged segments after their commit has failed. If this fails too, the next opening does it.
-    pub(in crate::engine) async fn discard(&self, staged: &[SegmentId]) {
+    pub(crate) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
     }
 
     /// Deletes segments that earlier leaders have staged and no manifest refers to: those leaders stopped before the commit.
-    pub(in crate::engine) fn collect_orphans(&self) {
-        let Some(engine) = self.me.upgrade() else { return };
+    pub(crate) fn collect_orphans(self: &Rc<Self>) {
+        let space = Rc::clone(self);
         self.runtime.spawn(Box::pin(async move {
-            if let Err(error) = engine.delete_orphans().await {
+            if let Err(error) = space.delete_orphans().await {
                 log::warn!("orphaned segments could not be deleted, the next opening tries again: {error}");
             }
         }));

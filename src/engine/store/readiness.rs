@@ -6,8 +6,11 @@
 use super::Store;
 use super::raw_record::RawRecord;
 use crate::engine::versions::manifest::{self, StoredVersion};
+use crate::env::Env;
 use crate::error::{Code, Error, Result};
-use crate::storage::{AnyStorage, Loaded, LogNumber};
+use crate::format::log::{self, LogHead};
+use crate::format::record::{self, Place};
+use crate::storage::{AnyStorage, Commit, Durability, Loaded, LogNumber};
 use std::rc::Rc;
 
 /// Whether the log, from a record on, has one of another leader than that of the epoch. A commit of this one may be in flight.
@@ -18,6 +21,18 @@ pub(crate) async fn another_behind(storage: &AnyStorage, from: LogNumber, epoch:
         }
     }
     Ok(false)
+}
+
+/// The commit that takes the lead. No two are alike.
+pub(crate) fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Durability) -> Commit {
+    let mut nonce = [0; log::NONCE_BYTES];
+    env.fill_random(&mut nonce);
+    let payload = log::encode_leadership(head, nonce);
+    Commit {
+        log: vec![(number, record::seal_as(Place::Log(number), log::PLAIN_VERSION, &payload))],
+        durability,
+        ..Commit::default()
+    }
 }
 
 impl Store {
@@ -95,5 +110,40 @@ impl Store {
             return Err(self.end_replaced());
         }
         Ok(())
+    }
+
+    /// Takes the lead, if there was no room for that at the opening. Returns whether it did. The engine knows the log as of then: if another
+    /// engine has written since, the record's number is taken.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` if there is still no room; any other error ends the engine.
+    pub(crate) async fn lead(&self) -> Result<bool> {
+        if !self.leadership.is_due() {
+            return Ok(false);
+        }
+        let _turn = self.leadership.turns.wait_for(&[]).await;
+        self.check_alive()?;
+        if !self.leadership.is_due() {
+            return Ok(false);
+        }
+        let number = self.line.next_log();
+        let head = LogHead { epoch: self.leadership.epoch(), clock: self.runtime.clock.to_store() };
+        let stored = self
+            .runtime
+            .storage
+            .commit(lead_record(&*self.runtime.env, number, head, self.runtime.options.durability))
+            .await;
+        match stored {
+            Ok(()) => {}
+            Err(error) if error.code() == Code::QuotaExceeded => return Err(error),
+            Err(error) => {
+                self.stop(error.clone());
+                return Err(error);
+            }
+        }
+        self.leadership.take(number);
+        self.add_record(number, 0, 0, 0);
+        Box::pin(self.check_lead()).await?;
+        Ok(true)
     }
 }

@@ -78,9 +78,9 @@ fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     let stale = env.run(Engine::open(storage, Rc::new(env.clone()), Options::default())).expect("opens");
     let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[put("x", 1, 1)] };
     env.run(stale.write(TREE, b"a", &change, None)).expect("written");
-    env.run(stale.fill_reserve()).expect("there is room");
+    env.run(stale.space.fill_reserve()).expect("there is room");
     let leader = open(&env, &memory, &Options::default());
-    env.run(leader.fill_reserve()).expect("it is there");
+    env.run(leader.space.fill_reserve()).expect("it is there");
     memory.set_quota(Some(memory.bytes()));
     assert_eq!(env.run(stale.flush()).expect_err("fenced").code(), Code::Fenced);
     assert!(memory.bytes() > Options::default().reserve_bytes);

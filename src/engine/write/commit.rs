@@ -83,13 +83,13 @@ impl Engine {
                 Ok(()) => {
                     if let Some(group) = group {
                         // What was given back has helped. It may help again.
-                        self.reserve.squeezes.set(0);
+                        self.space.reserve.squeezes.set(0);
                         group.done.set(Ok(()));
                     }
                     for edit in edits {
                         edit.done.set(Ok(()));
                     }
-                    self.drop_soon();
+                    self.space.drop_soon();
                     self.start_background();
                     self.tick();
                 }
@@ -139,20 +139,20 @@ impl Engine {
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.store.ready().await?;
         self.runtime.check_writable()?;
-        if self.reserve.is_out() || self.store.leadership.is_due() {
-            Box::pin(self.make_room(group)).await?;
+        if self.space.reserve.is_out() || self.store.leadership.is_due() {
+            Box::pin(self.space.make_room(group)).await?;
         }
         let (PreparedCommit { version, number, added, .. }, logged) = loop {
-            let (mut prepared, releases) = (self.prepare(group, edits)?, self.reserve.releases());
+            let (mut prepared, releases) = (self.prepare(group, edits)?, self.space.reserve.releases());
             let commit = std::mem::take(&mut prepared.commit);
             let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
             let Err(error) = self.runtime.storage.commit(commit).await else { break (prepared, logged) };
-            if !Box::pin(self.makes_room_for(group, &error, releases)).await {
+            if !Box::pin(self.space.makes_room_for(group, &error, releases)).await {
                 return Err(error);
             }
         };
-        if self.reserve.is_due() {
-            self.keep_reserve();
+        if self.space.reserve.is_due() {
+            self.space.keep_reserve();
         }
 
         let (bytes, writes) = group.map_or((0, 0), |group| (group.batch().len() as u64, group.batch().count()));

@@ -192,7 +192,7 @@ impl Engine {
                 work_of_compaction(self, Work::Job(job)).await?;
             }
             // Until now the job itself held the segments that it replaced.
-            self.drop_unreferenced().await;
+            self.space.drop_unreferenced().await;
         }
     }
 

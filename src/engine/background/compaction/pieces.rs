@@ -49,7 +49,7 @@ impl Engine {
                     }
                     done => done?,
                 }
-                self.drop_unreferenced().await;
+                self.space.drop_unreferenced().await;
                 self.pause_between_jobs().await;
             }
             // Others may have freed room meanwhile.
