@@ -64,7 +64,8 @@ use crate::collections::turns::Turns;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use background::housekeeping::Housekeeping;
-use base::runtime::{Runtime, Wiring};
+use base::runtime::Runtime;
+use base::wiring::{Committed, Wiring};
 use inspect::WorkHistory;
 use load::bulk_load::BulkLoads;
 use rows::keys::tree_range;
@@ -72,6 +73,7 @@ use space::Space;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use store::Store;
+use write::commit::Commits;
 
 /// The engine.
 pub struct Engine {
@@ -83,6 +85,7 @@ pub struct Engine {
     loads: BulkLoads,
     house: Housekeeping,
     space: Rc<Space>,
+    commits: Rc<Commits>,
     /// Who hears of background work. None until somebody asks for it.
     observer: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
@@ -257,6 +260,24 @@ impl Engine {
 }
 
 impl Wiring for Engine {
+    fn committed(&self, done: Committed) {
+        match done {
+            Committed::Stored => {
+                self.space.drop_soon();
+                self.start_background();
+                self.tick();
+            }
+            Committed::DiskFull => self.shorten_log(),
+            Committed::AllDone => {
+                self.flush_when_quiet();
+                if self.store.waits_for_flush() {
+                    // A failed flush is tried again, now that writes need it.
+                    self.start_background();
+                }
+            }
+        }
+    }
+
     fn room_freed(&self) {
         self.house.compactions.quarantine.tell_news();
     }
@@ -268,7 +289,7 @@ impl Wiring for Engine {
     fn ended(&self) {
         self.space.reserve.end();
         // Edits wait too.
-        self.kick();
+        self.commits.kick();
     }
 }
 

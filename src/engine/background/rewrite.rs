@@ -10,9 +10,8 @@ use crate::engine::segment::cache::{BLOCK_BYTES, Pins, Usage};
 use crate::engine::segment::writer::{FinishedSegment, SegmentWriter};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Sources;
-use crate::engine::versions::version::Edit;
 use crate::engine::work::WorkLine;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
@@ -55,17 +54,6 @@ impl Engine {
             self.space.discard(&staged).await;
         }
         written
-    }
-
-    /// Commits an edit that names new segments. If it was not stored, their space is freed: at once, or when the outcome
-    /// is known.
-    pub(in crate::engine) async fn commit_staged(&self, edit: Edit) -> Result<()> {
-        let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
-        let committed = self.commit_edit(edit).await;
-        if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
-            self.space.discard(&staged).await;
-        }
-        committed
     }
 
     /// Stages the finished records of a segment, and puts their content into the cache.

@@ -156,7 +156,7 @@ impl Engine {
         if let Some(observer) = &observer {
             observer.done(self, DoneWork::Flush { memtable: &memtable, parts: &edit.add, written: bytes });
         }
-        self.commit_staged(edit).await?;
+        self.commits.commit_staged(edit).await?;
         if let Some(observer) = observer {
             observer.stored(self, WorkLine::Flush);
         }
@@ -169,7 +169,7 @@ impl Engine {
         self.store.freeze_if_full();
         self.store.tell_work_ended();
         // Writes may be waiting for this flush.
-        self.kick();
+        self.commits.kick();
         if memtable.bytes() >= self.runtime.options.memtable_bytes {
             self.space.begin_reserve();
         }
@@ -190,7 +190,7 @@ impl Engine {
         }
         self.store.tell_work_ended();
         // A load may have waited for the groups.
-        self.kick();
+        self.commits.kick();
     }
 
     /// Moves all data in memory into segments.

@@ -229,7 +229,7 @@ impl Engine {
         };
         let split = Split { tree, shares: shares(&at, &parts), at: at.clone() };
         drop(parts);
-        self.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
+        self.commits.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
         // Both halves get time to show their own traffic.
         let view = self.store.view.borrow();
         if let Some(partitions) = view.version.trees.get(&tree) {
@@ -261,7 +261,7 @@ impl Engine {
             let now = self.runtime.expiry_ms();
             self.compact_partition(tree, left, now, CompactionReason::PartitionMerge).await?;
         }
-        self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;
+        self.commits.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;
         if let Some(observer) = self.observer() {
             observer.done(self, DoneWork::Merge { tree, left, right });
             observer.stored(self, WorkLine::Compaction);

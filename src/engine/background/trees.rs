@@ -70,7 +70,7 @@ impl Engine {
         }
         drop(view);
         self.runtime.spawn(Box::pin(async move {
-            if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
+            if let Err(error) = engine.commits.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
                 log::warn!("a deleted table's space is given back at the next opening: {error}");
             }
         }));

@@ -9,3 +9,4 @@ pub(super) mod options;
 pub(crate) mod pauses;
 pub(super) mod runtime;
 pub(super) mod slices;
+pub(super) mod wiring;

@@ -6,22 +6,11 @@ use super::health::Health;
 use super::missing::read_only;
 use super::options::Options;
 use super::slices::Slices;
+use super::wiring::{Committed, Wiring};
 use crate::env::{Env, LocalFuture};
 use crate::error::Result;
 use crate::storage::AnyStorage;
 use std::rc::{Rc, Weak};
-
-/// What the parts of an engine tell those above them, which they do not know.
-pub(crate) trait Wiring {
-    /// Room was freed in the storage.
-    fn room_freed(&self);
-
-    /// A flush that failed may be tried again.
-    fn flush_due(&self);
-
-    /// The engine has ended.
-    fn ended(&self);
-}
 
 /// The storage, the environment and the options of an engine, its clocks, and what it counts and reports.
 pub(crate) struct Runtime {
@@ -72,6 +61,13 @@ impl Runtime {
     /// Runs `task` in the background. It does not keep the engine alive.
     pub(crate) fn spawn_aside(&self, task: LocalFuture<()>) {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
+    }
+
+    /// See [`Wiring::committed`].
+    pub(crate) fn tell_committed(&self, done: Committed) {
+        if let Some(engine) = self.engine() {
+            engine.committed(done);
+        }
     }
 
     /// See [`Wiring::room_freed`].

@@ -342,7 +342,7 @@ impl Engine {
             loaded: seqno,
             ..Edit::default()
         };
-        self.commit_staged(edit).await?;
+        self.commits.commit_staged(edit).await?;
         self.runtime.counters.commits.add(1);
         self.runtime.counters.writes.add(rows);
         self.runtime.counters.flushed_bytes.add(bytes);

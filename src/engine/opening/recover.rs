@@ -30,6 +30,7 @@ use crate::engine::store::readiness::{another_behind, lead_record};
 use crate::engine::versions::manifest::StoredVersion;
 use crate::engine::versions::version::Version;
 use crate::engine::versions::view::View;
+use crate::engine::write::commit::Commits;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{LogHead, LogKind};
@@ -217,9 +218,11 @@ impl Engine {
         let engine = Rc::new_cyclic(|me: &Weak<Self>| {
             let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
             let store = Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache));
+            let space = Rc::new(Space::new(Rc::clone(&store), reserve));
             Self {
                 me: me.clone(),
-                space: Rc::new(Space::new(Rc::clone(&store), reserve)),
+                commits: Rc::new(Commits::new(Rc::clone(&store), Rc::clone(&space))),
+                space,
                 store,
                 runtime,
                 turns: Turns::default(),

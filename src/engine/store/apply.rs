@@ -2,7 +2,7 @@
 //! finds in the storage.
 
 use super::Store;
-use super::pending::Group;
+use super::pending::{Group, PendingEdit};
 use super::raw_record::RawRecord;
 use crate::engine::memory::memtable::Record;
 use crate::engine::rows::keys::full_key;
@@ -18,9 +18,48 @@ use std::rc::Rc;
 /// From this size on a log record is not copied at replay: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
 
+/// A commit that the storage has taken.
+pub(crate) struct StoredCommit<'c> {
+    /// The number of its log record, and the bytes of that.
+    pub(crate) number: LogNumber,
+    pub(crate) logged: u64,
+    /// The new version and its manifests, and the segments that its edits add.
+    pub(crate) version: Option<(Manifests, Version)>,
+    pub(crate) added: Vec<Rc<Segment>>,
+    pub(crate) group: Option<&'c Rc<Group>>,
+    pub(crate) edits: &'c [PendingEdit],
+}
+
 impl Store {
+    /// Makes a stored commit visible, and wakes those who wait for its changes.
+    pub(crate) fn take_over(&self, commit: StoredCommit<'_>) -> Result<()> {
+        let StoredCommit { number, logged, version, added, group, edits } = commit;
+        let (bytes, writes) = group.map_or((0, 0), |group| (group.batch().len() as u64, group.batch().count()));
+        self.add_record(number, logged, bytes, writes);
+        if let Some((manifests, version)) = version {
+            self.adopt(manifests, version, added);
+        }
+        if let Some(group) = group {
+            self.apply(group)?;
+        }
+        self.freeze_if_full();
+        if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
+            self.view.borrow_mut().show(loaded);
+            self.watches.forget();
+        }
+        if !self.arrivals.is_empty() {
+            let of_group = |tree| group.is_some_and(|group| group.has(tree));
+            let loaded = |tree| {
+                let loads = edits.iter().filter(|edit| edit.edit.loaded.is_some());
+                loads.flat_map(|edit| &edit.edit.add).any(|(other, ..)| *other == tree)
+            };
+            self.arrivals.tell(|tree| of_group(tree) || loaded(tree));
+        }
+        Ok(())
+    }
+
     /// Puts the writes of a stored group into the memtable.
-    pub(crate) fn apply(&self, group: &Rc<Group>) -> Result<()> {
+    fn apply(&self, group: &Rc<Group>) -> Result<()> {
         let (mut pending, mut view) = (self.line.pending.borrow_mut(), self.view.borrow_mut());
         let batch = group.batch();
         let mut writes = batch.writes();

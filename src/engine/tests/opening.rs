@@ -89,7 +89,7 @@ fn q_openings_and_changes_of_the_manifest_alone_do_not_make_the_log_longer_for_e
         for round in 0..700 {
             let engine = open(&env, &storage, &Options::default());
             if round % 3 == 0 {
-                env.run(engine.commit_edit(Edit::default())).expect("committed");
+                env.run(engine.commits.commit_edit(Edit::default())).expect("committed");
             }
             // Killed at any point.
             env.crash();

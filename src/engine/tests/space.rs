@@ -118,7 +118,8 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
         let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
         let drop = Edit { drop_trees: vec![TREE], ..Edit::default() };
         let number = engine.store.line.next_log();
-        let (added, dropped) = futures_util::future::join(engine.commit_edit(add), engine.commit_edit(drop)).await;
+        let (added, dropped) =
+            futures_util::future::join(engine.commits.commit_edit(add), engine.commits.commit_edit(drop)).await;
         added.and(dropped).expect("both are stored");
         assert_eq!(engine.store.line.next_log().0, number.0 + 1, "by one commit");
     });

@@ -5,8 +5,12 @@
 //! commit completes. If a commit fails, every pending write fails with it, because an earlier write may have decided a
 //! later one.
 
-use crate::engine::Engine;
 use crate::engine::base::latch::Latch;
+use crate::engine::base::runtime::Runtime;
+use crate::engine::base::wiring::Committed;
+use crate::engine::space::Space;
+use crate::engine::store::Store;
+use crate::engine::store::apply::StoredCommit;
 use crate::engine::store::pending::{self, Group, PendingEdit};
 use crate::engine::versions::manifest::Manifests;
 use crate::engine::versions::part::Segment;
@@ -14,6 +18,7 @@ use crate::engine::versions::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
+use crate::storage::SegmentId;
 use crate::storage::{Commit, LogNumber};
 use std::rc::Rc;
 
@@ -29,9 +34,20 @@ struct PreparedCommit {
     added: Vec<Rc<Segment>>,
 }
 
-impl Engine {
+/// Makes writes and edits durable.
+pub(crate) struct Commits {
+    runtime: Rc<Runtime>,
+    store: Rc<Store>,
+    space: Rc<Space>,
+}
+
+impl Commits {
+    pub(crate) fn new(store: Rc<Store>, space: Rc<Space>) -> Self {
+        Self { runtime: Rc::clone(&store.runtime), store, space }
+    }
+
     /// Changes the version; resolves when the change is durable.
-    pub(in crate::engine) async fn commit_edit(&self, edit: Edit) -> Result<()> {
+    pub(crate) async fn commit_edit(self: &Rc<Self>, edit: Edit) -> Result<()> {
         if let Err(error) = self.store.ready().await {
             self.store.view.borrow_mut().doubt(&edit);
             return Err(error);
@@ -42,17 +58,27 @@ impl Engine {
         done.wait().await
     }
 
+    /// Commits an edit that names new segments. If it was not stored, their space is freed: at once, or when the outcome
+    /// is known.
+    pub(crate) async fn commit_staged(self: &Rc<Self>, edit: Edit) -> Result<()> {
+        let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
+        let committed = self.commit_edit(edit).await;
+        if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
+            self.space.discard(&staged).await;
+        }
+        committed
+    }
+
     /// Makes sure that the commit loop runs.
-    pub(in crate::engine) fn kick(&self) {
+    pub(crate) fn kick(self: &Rc<Self>) {
         if self.store.line.is_running.replace(true) {
             return;
         }
-        if let Some(engine) = self.me.upgrade() {
-            self.runtime.spawn(Box::pin(async move { engine.run_commits().await }));
-        }
+        let commits = Rc::clone(self);
+        self.runtime.spawn(Box::pin(async move { commits.run().await }));
     }
 
-    async fn run_commits(self: Rc<Self>) {
+    async fn run(self: Rc<Self>) {
         // The disk had no room for both, so edits now go without writes.
         let mut apart = false;
         loop {
@@ -89,9 +115,7 @@ impl Engine {
                     for edit in edits {
                         edit.done.set(Ok(()));
                     }
-                    self.space.drop_soon();
-                    self.start_background();
-                    self.tick();
+                    self.runtime.tell_committed(Committed::Stored);
                 }
                 Err(error) if error.code() == Code::QuotaExceeded && group.is_some() && !edits.is_empty() => {
                     apart = true;
@@ -101,17 +125,13 @@ impl Engine {
                 Err(error) => {
                     self.commit_failed(edits, &error);
                     if error.code() == Code::QuotaExceeded {
-                        self.shorten_log();
+                        self.runtime.tell_committed(Committed::DiskFull);
                     }
                 }
             }
         }
         self.store.line.is_running.set(false);
-        self.flush_when_quiet();
-        if self.store.waits_for_flush() {
-            // A failed flush is tried again, now that writes need it.
-            self.start_background();
-        }
+        self.runtime.tell_committed(Committed::AllDone);
     }
 
     fn commit_failed(&self, edits: Vec<PendingEdit>, error: &Error) {
@@ -155,28 +175,7 @@ impl Engine {
             self.space.keep_reserve();
         }
 
-        let (bytes, writes) = group.map_or((0, 0), |group| (group.batch().len() as u64, group.batch().count()));
-        self.store.add_record(number, logged, bytes, writes);
-        if let Some((manifests, version)) = version {
-            self.store.adopt(manifests, version, added);
-        }
-        if let Some(group) = group {
-            self.store.apply(group)?;
-        }
-        self.store.freeze_if_full();
-        if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
-            self.store.view.borrow_mut().show(loaded);
-            self.store.watches.forget();
-        }
-        if !self.store.arrivals.is_empty() {
-            let of_group = |tree| group.is_some_and(|group| group.has(tree));
-            let loaded = |tree| {
-                let loads = edits.iter().filter(|edit| edit.edit.loaded.is_some());
-                loads.flat_map(|edit| &edit.edit.add).any(|(other, ..)| *other == tree)
-            };
-            self.store.arrivals.tell(|tree| of_group(tree) || loaded(tree));
-        }
-        Ok(())
+        self.store.take_over(StoredCommit { number, logged, version, added, group, edits })
     }
 
     fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<PreparedCommit> {

@@ -495,7 +495,7 @@ impl Engine {
         self.store.line.raise_stamp(last_stamp);
         drop(pending);
         if group.is_some() {
-            self.kick();
+            self.commits.kick();
         }
         group
     }

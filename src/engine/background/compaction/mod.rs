@@ -291,7 +291,7 @@ impl Engine {
             let (to, outputs) = (job.choice.level(), &edit.add[..]);
             observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: 0 });
         }
-        self.commit_edit(edit).await?;
+        self.commits.commit_edit(edit).await?;
         self.tell_stored();
         Ok(())
     }
@@ -355,7 +355,7 @@ impl Engine {
             let (to, outputs) = (Some(to), &add[..]);
             observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: bytes });
         }
-        self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
+        self.commits.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
         self.tell_stored();
         self.runtime.counters.compactions.add(merges.len() as u64);
         self.runtime.counters.compacted_bytes_read.add(read);
