@@ -52,7 +52,7 @@ pub(crate) use memory::waiting_records::{RECORD_COLUMN, record_cell, record_key}
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use read::passing::{BlockFilter, BlockRows};
 pub use read::profile::Mass;
-pub use read::reader::{Needs, ScanOptions};
+pub use read::reader::{Needs, ReadRequest, ScanOptions};
 pub(crate) use rows::keys::boundary_behind;
 pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::{Depth, RowView};
@@ -60,17 +60,18 @@ pub use versions::partition::{PartitionId, ShapeSeen};
 pub use work::{CompactionReason, SplitReason};
 pub use write::decide::{Decide, Receipt, Writes};
 
-use crate::collections::turns::Turns;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use background::housekeeping::Housekeeping;
 use base::runtime::Runtime;
 use base::wiring::{Committed, Wiring};
 use inspect::WorkHistory;
-use load::bulk_load::BulkLoads;
+use read::order::Order;
+use read::reader::Reader;
 use rows::keys::tree_range;
 use space::Space;
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::rc::{Rc, Weak};
 use store::Store;
 use write::commit::Commits;
@@ -80,9 +81,8 @@ pub struct Engine {
     me: Weak<Self>,
     runtime: Rc<Runtime>,
     store: Rc<Store>,
-    /// Turns on rows.
-    turns: Turns,
-    loads: BulkLoads,
+    order: Rc<Order>,
+    reader: Reader,
     house: Housekeeping,
     space: Rc<Space>,
     commits: Rc<Commits>,
@@ -182,6 +182,82 @@ impl Engine {
         self.runtime.health.tell_mended(tree);
     }
 
+    /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing or a deleted row is
+    /// `None`. Completes at the first poll if all data is in memory.
+    ///
+    /// # Errors
+    /// `Corrupt` if the read needs a damaged record; errors of the storage.
+    pub fn read(
+        &self,
+        tree: TreeId,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> impl Future<Output = Result<()>> {
+        self.reader.read(ReadRequest::of(tree, keys), visit)
+    }
+
+    /// Reads rows by key as [`Engine::read`] does, with the writes of an overlay on top. A deleted row is returned while it is
+    /// remembered, for its stamp. With `needs`, cells of large rows that the reader does not need may be left out.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub fn read_parts<'r>(
+        &'r self,
+        overlay: Option<&'r Overlay>,
+        tree: TreeId,
+        keys: &'r [&'r [u8]],
+        needs: Option<&'r Needs<'r>>,
+        visit: &'r mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> impl Future<Output = Result<()>> {
+        self.reader.read(ReadRequest { needs, overlay, shows_deleted: true, ..ReadRequest::of(tree, keys) }, visit)
+    }
+
+    /// Reads the rows of a range, all at one instant, until `visit` breaks. Deleted rows are not visited.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn scan(
+        &self,
+        tree: TreeId,
+        range: KeyRange,
+        direction: Direction,
+        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut there =
+            |key: &[u8], row: &RowView<'_>| if row.is_deleted() { ControlFlow::Continue(()) } else { visit(key, row) };
+        self.reader.scan_over(ScanOptions::STORED, tree, range, direction, &mut there).await
+    }
+
+    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. It also visits deleted
+    /// rows while they are remembered. There may be very many, so the visitor decides when to stop.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub fn scan_over(
+        &self,
+        options: ScanOptions<'_>,
+        tree: TreeId,
+        range: KeyRange,
+        direction: Direction,
+        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
+    ) -> impl Future<Output = Result<()>> {
+        self.reader.scan_over(options, tree, range, direction, visit)
+    }
+
+    /// The weights of the tree, ascending by partition. Loads missing indexes of segments, in one trip for each
+    /// partition.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub fn profile(&self, tree: TreeId) -> impl Future<Output = Result<Vec<Mass>>> {
+        self.reader.profile(tree)
+    }
+
+    /// Resolves when no load is left whose commit was asked for.
+    pub fn after_asked_loads(&self) -> impl Future<Output = ()> {
+        self.order.after_asked_loads()
+    }
+
     /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
     pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_> {
         let latch = self.store.arrivals.latch(tree);
@@ -244,7 +320,7 @@ impl Engine {
 
     /// Finishes accepted work and releases the storage. Later calls fail with `Closed`.
     pub async fn close(&self) {
-        self.settled().await;
+        self.order.settled().await;
         if self.store.is_ready() && !self.runtime.is_read_only() && self.store.view.borrow().is_worth_a_flush() {
             // No compaction may begin now: it would be cut off.
             self.house.compactions.is_running.set(true);
@@ -260,12 +336,16 @@ impl Engine {
 }
 
 impl Wiring for Engine {
+    fn second_over(&self) {
+        self.end_second();
+    }
+
     fn committed(&self, done: Committed) {
         match done {
             Committed::Stored => {
                 self.space.drop_soon();
                 self.start_background();
-                self.tick();
+                self.store.tick();
             }
             Committed::DiskFull => self.shorten_log(),
             Committed::AllDone => {

@@ -140,7 +140,7 @@ impl Engine {
                     MergeStep::Pause => false,
                     MergeStep::Need(wants, held) => {
                         pins = held;
-                        self.load_records(&wants, &mut pins, Usage::Once).await?;
+                        self.reader.load_records(&wants, &mut pins, Usage::Once).await?;
                         false
                     }
                 };
@@ -206,7 +206,7 @@ impl Engine {
     async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
         let mut pins = Pins::default();
         let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.store.cache, &pins)).collect();
-        self.load_wanted(wants, &mut pins, Usage::Once).await?;
+        self.reader.load_wanted(wants, &mut pins, Usage::Once).await?;
         for layer in layers {
             // A block that is missing now is loaded when it is merged.
             let _ = layer.take_block(&self.store.cache, &pins);

@@ -200,7 +200,7 @@ impl Engine {
     pub async fn flush(&self) -> Result<()> {
         self.store.ready().await?;
         self.runtime.check_writable()?;
-        self.settled().await;
+        self.order.settled().await;
         let comes_later = {
             let frozen = self.store.view.borrow().frozen.len();
             frozen >= MAX_FROZEN || (self.store.last_flush.has_failed() && frozen > 0)
@@ -289,21 +289,6 @@ impl Engine {
         self.store.ready().await?;
         self.runtime.check_writable()?;
         Ok(hold)
-    }
-
-    /// Waits until each accepted write, and each load whose commit was asked for, is stored or has failed.
-    pub(in crate::engine) async fn settled(&self) {
-        for load in self.loads.asked(&|_| true) {
-            let _ = load.done.wait().await;
-        }
-        // Groups settle in order.
-        if let Some(group) = self.newest_group() {
-            let _ = group.done.wait().await;
-        }
-    }
-
-    fn newest_group(&self) -> Option<Rc<pending::Group>> {
-        self.store.line.pending.borrow().newest_group()
     }
 
     /// The log could not grow. Starts a flush of it: that frees its beginning. If the flush fails, the next one comes when writes

@@ -184,13 +184,10 @@ impl Engine {
         }
     }
 
-    /// Looks at the clock. After a second it counts each partition's operations and starts the background work that
-    /// follows, that has been due for the grace period, or that was due at the opening.
-    pub(in crate::engine) fn tick(&self) {
+    /// A second is over. Counts each partition's operations, and starts the background work that follows, that has been due
+    /// for the grace period, or that was due at the opening.
+    pub(in crate::engine) fn end_second(&self) {
         let now = self.runtime.clock.steady_ms();
-        if !self.store.traffic.is_due(now) || !self.store.is_ready() {
-            return;
-        }
         let most = match self.runtime.options.shape.partition_operations {
             0 => u64::MAX,
             most => most,
@@ -217,7 +214,7 @@ impl Engine {
             parts.extend(partition.levels.levels.iter().flatten().map(Rc::clone));
             (from, id, bytes) = (partition.from.clone(), partition.id, partition.bytes());
         }
-        let metas = self.metas(&parts).await?;
+        let metas = self.reader.metas(&parts).await?;
         let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
         let reason = if at.is_some() { SplitReason::Place } else { SplitReason::Size };
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {

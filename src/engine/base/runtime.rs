@@ -70,6 +70,13 @@ impl Runtime {
         }
     }
 
+    /// See [`Wiring::second_over`].
+    pub(crate) fn tell_second_over(&self) {
+        if let Some(engine) = self.engine() {
+            engine.second_over();
+        }
+    }
+
     /// See [`Wiring::room_freed`].
     pub(crate) fn tell_room_freed(&self) {
         if let Some(engine) = self.engine() {

@@ -16,6 +16,9 @@ pub(crate) trait Wiring {
     /// The commit loop has come to a point at which other work may be due.
     fn committed(&self, done: Committed);
 
+    /// A second of the steady clock is over, as an operation or a commit has found.
+    fn second_over(&self);
+
     /// Room was freed in the storage.
     fn room_freed(&self);
 

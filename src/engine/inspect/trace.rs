@@ -8,7 +8,7 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::memory::images::Image;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::read::reader::{Look, Needs};
+use crate::engine::read::reader::{Look, Needs, ReadRequest};
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::{Depth, RowView};
 use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
@@ -128,7 +128,7 @@ impl Engine {
     pub async fn trace(&self, tree: TreeId, key: &[u8], needs: Option<&Needs<'_>>) -> Result<Trace> {
         let keys = [full_key(tree, key)];
         let [key] = &keys;
-        drop(self.after_pending_rows(&keys).await?);
+        drop(self.order.after_pending_rows(&keys).await?);
         self.store.ready().await?;
         self.store.make_records_of(tree)?;
         let (mut pins, mut fetched) = (Pins::default(), Fetched::default());
@@ -163,7 +163,9 @@ impl Engine {
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
         let mut there = |at: usize, row: Option<&RowView<'_>>| visit(at, row.filter(|row| !row.is_deleted()));
-        self.read_at((Depth::Stored, None), None, tree, &[key], &mut there).await
+        let keys = [key];
+        let request = ReadRequest { depth: Depth::Stored, shows_deleted: true, ..ReadRequest::of(tree, &keys) };
+        self.reader.read(request, &mut there).await
     }
 
     /// Loads records, and notes their stored bytes.
@@ -188,7 +190,7 @@ impl Engine {
         }
         // What could not be opened is loaded as any read does it: it tells the damage, or repairs an index.
         let left: Vec<RecordId> = wants.iter().copied().filter(|want| pins.get(&want.id()).is_none()).collect();
-        self.load_wanted(left, pins, Usage::All).await
+        self.reader.load_wanted(left, pins, Usage::All).await
     }
 }
 
@@ -239,7 +241,7 @@ impl<'w> Walk<'w> {
             images: Some(&self.engine.store.images),
             depth: Depth::Visible,
         };
-        let image = self.engine.image(look, self.key);
+        let image = self.engine.reader.image(look, self.key);
         for (at, memtable) in snapshot.memtables.iter().enumerate() {
             self.memtable(memtable, at, snapshot.seqno, image.as_deref())?;
         }

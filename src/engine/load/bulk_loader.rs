@@ -58,14 +58,14 @@ impl BulkLoader {
             // Report a full disk with the next rows, not at the end.
             return false;
         }
-        let held = engine.turns.held_in(&|key| within(bounds, key));
+        let held = engine.order.turns.held_in(&|key| within(bounds, key));
         let view = engine.store.view.borrow();
         let mut newer = view.memtables().map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
         let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
         held.is_empty()
             && !newer.any(|there| there)
             && !engine.store.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
-            && !engine.loads.meet(load.tree, &range)
+            && !engine.order.loads.meet(load.tree, &range)
     }
 
     /// Adds a row. [`BulkLoader::takes`] must have allowed it in the same synchronous section, and keys must ascend.
@@ -191,26 +191,19 @@ impl Drop for BulkLoader {
 impl Engine {
     /// Begins to load sorted rows into a tree.
     pub fn start_load(self: &Rc<Self>, tree: TreeId) -> BulkLoader {
-        let load = self.loads.begin(tree);
+        let load = self.order.loads.begin(tree);
         BulkLoader { engine: Rc::clone(self), load }
     }
 
     /// The number of the newest load; 0 if there was none.
     #[must_use]
     pub fn last_load(&self) -> u64 {
-        self.loads.last()
-    }
-
-    /// Resolves when no load is left whose commit was asked for.
-    pub async fn after_asked_loads(&self) {
-        for load in self.loads.asked(&|_| true) {
-            let _ = load.done.wait().await;
-        }
+        self.order.loads.last()
     }
 
     /// Commits all open loads into a tree. Later operations on its rows come after them.
     pub fn end_loads(&self, tree: TreeId) {
-        let loads = self.loads.all(&|load| load.tree == tree);
+        let loads = self.order.loads.all(&|load| load.tree == tree);
         loads.iter().for_each(|load| self.ask(load));
     }
 
@@ -218,13 +211,13 @@ impl Engine {
     /// rows' turns meanwhile.
     pub(in crate::engine) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
         loop {
-            let loads = self.loads.all(&|load| keys.iter().any(|key| load.covers(key)));
+            let loads = self.order.loads.all(&|load| keys.iter().any(|key| load.covers(key)));
             if loads.is_empty() {
                 return Ok(());
             }
             if turns.is_empty() {
                 // Later operations on these rows must not overtake.
-                *turns = self.take_turns(keys);
+                *turns = self.order.take_turns(keys);
                 for turn in turns.iter() {
                     turn.come().await;
                 }
@@ -257,7 +250,7 @@ impl Engine {
             let load = Rc::clone(load);
             self.runtime.spawn(Box::pin(async move {
                 let outcome = engine.finish_load(&load).await;
-                engine.loads.forget(&load);
+                engine.order.loads.forget(&load);
                 if let Some(settled) = load.settled.take() {
                     settled(&outcome);
                 }
@@ -416,7 +409,7 @@ impl Engine {
     /// The load never took effect. A gate of [`Module::Loads`](crate::modules::Module::Loads).
     #[inline(never)]
     fn give_up(&self, load: &Rc<BulkLoad>) {
-        self.loads.forget(load);
+        self.order.loads.forget(load);
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
         if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {
             let load = Rc::clone(load);

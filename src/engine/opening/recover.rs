@@ -13,14 +13,14 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::contents::{self, Contents, log_start};
-use crate::collections::turns::Turns;
 use crate::engine::Engine;
 use crate::engine::background::housekeeping::Housekeeping;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
 use crate::engine::base::runtime::Runtime;
-use crate::engine::load::bulk_load::BulkLoads;
 use crate::engine::memory::memtable::Memtable;
+use crate::engine::read::order::Order;
+use crate::engine::read::reader::Reader;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
 use crate::engine::space::{FIRST_GIVEN, Reserve, Space};
 use crate::engine::store::Store;
@@ -164,7 +164,7 @@ impl Engine {
                     let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.runtime.clock.compare_with_stored(&engine.runtime.health);
-                    engine.tell_rebuilt();
+                    engine.reader.tell_rebuilt();
                     match lead {
                         Some(_) => engine.space.collect_orphans(),
                         // This takes the lead too.
@@ -219,15 +219,16 @@ impl Engine {
             let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
             let store = Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache));
             let space = Rc::new(Space::new(Rc::clone(&store), reserve));
+            let order = Rc::new(Order::new(Rc::clone(&store)));
             Self {
                 me: me.clone(),
+                reader: Reader::new(Rc::clone(&store), Rc::clone(&order)),
+                order,
                 commits: Rc::new(Commits::new(Rc::clone(&store), Rc::clone(&space))),
                 space,
                 store,
                 runtime,
-                turns: Turns::default(),
                 house: Housekeeping::default(),
-                loads: BulkLoads::default(),
                 observer: RefCell::default(),
                 missing: RefCell::default(),
             }

@@ -94,7 +94,7 @@ impl Engine {
                 }
             }
         };
-        let meta = match self.metas(parts.get(..1).unwrap_or_default()).await {
+        let meta = match self.reader.metas(parts.get(..1).unwrap_or_default()).await {
             Ok(metas) => metas.into_iter().next(),
             Err(error) if error.code() == Code::Corrupt => {
                 lose(&error, &[], None);

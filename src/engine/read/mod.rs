@@ -2,6 +2,7 @@
 
 pub(super) mod large_row;
 pub(super) mod merge;
+pub(super) mod order;
 pub(super) mod passing;
 pub(super) mod profile;
 pub(super) mod reader;

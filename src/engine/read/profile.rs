@@ -9,8 +9,8 @@
 //! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
 use super::merge::{Merge, MergeStep};
+use super::reader::Reader;
 use crate::collections::sort::sort_by;
-use crate::engine::Engine;
 use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use crate::engine::rows::row;
 use crate::engine::segment::cache::{DecodedRecord, Pins, Usage};
@@ -55,13 +55,13 @@ impl NewerSource<'_> {
     }
 }
 
-impl Engine {
+impl Reader {
     /// The weights of the tree, ascending by partition. Loads missing indexes of segments, in one trip for each
     /// partition.
     ///
     /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
+    /// As for [`Reader::read`].
+    pub(crate) async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.store.ready().await?;
         let snapshot = self.store.snapshot(None, tree, None);
         let mut found: Vec<(Vec<u8>, SampleWeight)> = Vec::new();
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     /// The indexes of the segments of these parts. Those that are not in memory are loaded in one trip.
-    pub(in crate::engine) async fn metas(&self, parts: &[Rc<Part>]) -> Result<Vec<Rc<SegmentMeta>>> {
+    pub(crate) async fn metas(&self, parts: &[Rc<Part>]) -> Result<Vec<Rc<SegmentMeta>>> {
         let (mut pins, mut wants) = (Pins::default(), Vec::new());
         for part in parts {
             let id = part.segment.meta();

@@ -4,10 +4,10 @@
 //! If a write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::merge::{Merge, MergeStep};
+use super::order::Order;
 use super::passing::BlockFilter;
 use crate::collections::sort::sort_by;
-use crate::collections::turns::Turn;
-use crate::engine::Engine;
+use crate::engine::base::runtime::Runtime;
 use crate::engine::memory::images::{Image, Images};
 use crate::engine::memory::memtable::{PRIVATE, Rows};
 use crate::engine::memory::overlay::Overlay;
@@ -15,6 +15,7 @@ use crate::engine::rows::holds::Hold;
 use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
 use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
 use crate::engine::segment::cache::{Pins, RecordId, Usage, damaged};
+use crate::engine::store::Store;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Code, Error, Result};
@@ -23,6 +24,31 @@ use crate::model::select::{Need, Stretch};
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
+
+/// A read of rows by their keys.
+#[derive(Clone, Copy)]
+pub struct ReadRequest<'r> {
+    /// The tree.
+    pub tree: TreeId,
+    /// The keys, without their tree.
+    pub keys: &'r [&'r [u8]],
+    /// The versions to show of each row.
+    pub depth: Depth,
+    /// What the reader needs of a large row: cells that it does not need may be left out. Without it, all.
+    pub needs: Option<&'r Needs<'r>>,
+    /// Writes on top of those that are done.
+    pub overlay: Option<&'r Overlay>,
+    /// Whether a deleted row is shown while it is remembered, for its stamp.
+    pub shows_deleted: bool,
+}
+
+impl<'r> ReadRequest<'r> {
+    /// A read of the visible versions of rows that exist.
+    #[must_use]
+    pub fn of(tree: TreeId, keys: &'r [&'r [u8]]) -> Self {
+        Self { tree, keys, depth: Depth::Visible, needs: None, overlay: None, shows_deleted: false }
+    }
+}
 
 /// The parameters of a scan.
 #[derive(Clone, Copy)]
@@ -52,75 +78,38 @@ pub(crate) struct Look<'l> {
     pub(crate) depth: Depth,
 }
 
-/// The instant of a range read: all earlier operations, and the outcome of decisions that were open then.
-struct RangeInstant {
-    asked: Hold,
-    decided: Hold,
-    /// The rows with open decisions.
-    held: Vec<Box<[u8]>>,
+/// Reads rows.
+pub(crate) struct Reader {
+    pub(super) runtime: Rc<Runtime>,
+    pub(super) store: Rc<Store>,
+    order: Rc<Order>,
 }
 
-impl Engine {
+impl Reader {
+    pub(crate) fn new(store: Rc<Store>, order: Rc<Order>) -> Self {
+        Self { runtime: Rc::clone(&store.runtime), store, order }
+    }
+
     /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing row is
     /// `None`. Completes at the first poll if all data is in memory.
     ///
     /// # Errors
     /// `Corrupt` if the read needs a damaged record; errors of the storage.
-    pub async fn read(
+    pub(crate) async fn read(
         &self,
-        tree: TreeId,
-        keys: &[&[u8]],
+        request: ReadRequest<'_>,
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
-        self.read_over(None, tree, keys, &mut |at, row| visit(at, row.filter(|row| !row.is_deleted()))).await
-    }
-
-    /// Reads rows by key as [`Engine::read`] does, with the writes of an overlay on top. A deleted row is returned while
-    /// it is remembered, for its stamp.
-    ///
-    /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn read_over(
-        &self,
-        overlay: Option<&Overlay>,
-        tree: TreeId,
-        keys: &[&[u8]],
-        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
-    ) -> Result<()> {
-        self.read_parts(overlay, tree, keys, None, visit).await
-    }
-
-    /// Reads rows by key as [`Engine::read_over`] does. It may leave out cells of large rows that the reader does not
-    /// need.
-    ///
-    /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn read_parts(
-        &self,
-        overlay: Option<&Overlay>,
-        tree: TreeId,
-        keys: &[&[u8]],
-        needs: Option<&Needs<'_>>,
-        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
-    ) -> Result<()> {
-        self.read_at((Depth::Visible, needs), overlay, tree, keys, visit).await
-    }
-
-    /// The same, for readers that may need less of each row.
-    pub(in crate::engine) async fn read_at(
-        &self,
-        (depth, needs): (Depth, Option<&Needs<'_>>),
-        overlay: Option<&Overlay>,
-        tree: TreeId,
-        keys: &[&[u8]],
-        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
-    ) -> Result<()> {
+        let ReadRequest { tree, keys, depth, needs, overlay, shows_deleted } = request;
+        let mut visit = |at: usize, row: Option<&RowView<'_>>| {
+            visit(at, row.filter(|row| shows_deleted || !row.is_deleted()));
+        };
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let sampled = keys.iter().filter(|key| self.store.traffic.count(key)).count();
         if sampled > 0 {
-            self.tick();
+            self.store.tick();
         }
-        let mut hold = self.after_pending_rows(&keys).await?;
+        let mut hold = self.order.after_pending_rows(&keys).await?;
         // The wait may have ended with a commit of unknown outcome.
         self.store.ready().await?;
         self.store.make_records_of(tree)?;
@@ -155,28 +144,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads the rows of a range, all at one instant, until `visit` breaks. Deleted rows are not visited.
-    ///
-    /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn scan(
-        &self,
-        tree: TreeId,
-        range: KeyRange,
-        direction: Direction,
-        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let mut there =
-            |key: &[u8], row: &RowView<'_>| if row.is_deleted() { ControlFlow::Continue(()) } else { visit(key, row) };
-        self.scan_over(ScanOptions::STORED, tree, range, direction, &mut there).await
-    }
-
-    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. It also visits deleted
+    /// Reads the rows of a range as [`Engine::scan`](crate::engine::Engine::scan) does, with the writes of an overlay on top. It also visits deleted
     /// rows while they are remembered. There may be very many, so the visitor decides when to stop.
     ///
     /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn scan_over(
+    /// As for [`Reader::read`].
+    pub(crate) async fn scan_over(
         &self,
         options: ScanOptions<'_>,
         tree: TreeId,
@@ -187,9 +160,9 @@ impl Engine {
         let ScanOptions { depth, overlay, filter } = options;
         let range = tree_range(tree, range);
         if self.store.traffic.count(range_start(&range, direction)) {
-            self.tick();
+            self.store.tick();
         }
-        let instant = self.after_pending_range(tree, &range).await;
+        let instant = self.order.after_pending_range(tree, &range).await;
         self.store.ready().await?;
         self.store.make_records_of(tree)?;
         let snapshot = self.store.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
@@ -229,68 +202,10 @@ impl Engine {
         }
     }
 
-    /// Waits for earlier operations on these rows. Returns a hold on the instant to read at, or nothing if it did not
-    /// wait.
-    pub(in crate::engine) async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
-        let turns = self.turns_of(keys).await?;
-        let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
-        let (hold, group) = {
-            let pending = self.store.line.pending.borrow();
-            let group = pending.newest_of(keys);
-            if group.is_none() && loads.is_empty() {
-                return Ok(None);
-            }
-            (self.store.holds.hold(pending.last_seqno()), group)
-        };
-        drop(turns);
-        // If the write fails there is nothing of it to see; its own caller gets the error.
-        if let Some(group) = group {
-            let _ = group.done.wait().await;
-        }
-        for load in loads {
-            let _ = load.done.wait().await;
-        }
-        Ok(Some(hold))
-    }
-
-    /// Waits for earlier operations on the rows of a range.
-    async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<RangeInstant> {
-        let held = self.turns.held_in(&|key| range.contains(key));
-        let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
-        let loads = self.loads.asked(&|load| load.meets(tree, range));
-        let asked = {
-            let pending = self.store.line.pending.borrow();
-            if self.store.is_ready() && held.is_empty() && loads.is_empty() && pending.group_of_tree(tree).is_none() {
-                return None;
-            }
-            self.store.holds.hold(pending.last_seqno())
-        };
-        for turn in &turns {
-            turn.come().await;
-        }
-        let (decided, group) = {
-            let pending = self.store.line.pending.borrow();
-            (self.store.holds.hold(pending.last_seqno()), pending.group_of_tree(tree))
-        };
-        drop(turns);
-        if let Some(group) = group {
-            let _ = group.done.wait().await;
-        }
-        for load in loads {
-            let _ = load.done.wait().await;
-        }
-        Some(RangeInstant { asked, decided, held })
-    }
-
     /// Loads records. A replaced leader has to find that out before it calls a record damaged: its successor may have
     /// deleted the record. A read may last long, and background work that becomes due does not wait for its end.
-    pub(in crate::engine) async fn load_records(
-        &self,
-        wants: &[RecordId],
-        pins: &mut Pins,
-        usage: Usage<'_>,
-    ) -> Result<()> {
-        self.tick();
+    pub(crate) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
+        self.store.tick();
         let loaded = self.store.cache.load(&self.runtime.storage, wants, pins, usage).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.store.check_lead()).await?;
@@ -300,7 +215,7 @@ impl Engine {
     }
 
     /// Reports damaged indexes of segments, for each tree that has rows there.
-    pub(in crate::engine) fn tell_rebuilt(&self) {
+    pub(crate) fn tell_rebuilt(&self) {
         for (id, error) in self.store.cache.take_rebuilt() {
             let version = Rc::clone(&self.store.view.borrow().version);
             for (tree, partitions) in version.trees.iter() {
@@ -311,13 +226,8 @@ impl Engine {
         }
     }
 
-    /// [`Engine::load_records`] for several readers with common records.
-    pub(in crate::engine) async fn load_wanted(
-        &self,
-        mut wants: Vec<RecordId>,
-        pins: &mut Pins,
-        usage: Usage<'_>,
-    ) -> Result<()> {
+    /// [`Reader::load_records`] for several readers with common records.
+    pub(crate) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
         self.load_records(&wants, pins, usage).await
@@ -325,7 +235,7 @@ impl Engine {
 
     /// The image to start from.
     #[inline]
-    pub(in crate::engine) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
+    pub(crate) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
         let images = look.images.filter(|images| !images.is_empty())?;
         images.get(key, look.snapshot.seqno, self.versions(look.depth, key))
     }
@@ -356,7 +266,7 @@ impl Engine {
 
     /// Looks a row up: visits it, or returns the records to load first. `newer` are fragments on top of the snapshot. If
     /// an `image` is given, only those that are newer than it count.
-    pub(in crate::engine) fn lookup(
+    pub(crate) fn lookup(
         &self,
         look: Look<'_>,
         key: &[u8],

@@ -97,6 +97,13 @@ impl Store {
         self.runtime.tell_ended();
     }
 
+    /// Looks at the clock. Each second the engine hears of it.
+    pub(crate) fn tick(&self) {
+        if self.traffic.is_due(self.runtime.clock.steady_ms()) && self.is_ready() {
+            self.runtime.tell_second_over();
+        }
+    }
+
     /// The latch that is set when the next work ends.
     pub(crate) fn work_ended(&self) -> Rc<Latch<()>> {
         Rc::clone(&self.work_ended.borrow())

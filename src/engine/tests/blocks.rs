@@ -51,9 +51,9 @@ fn r3_a_walk_takes_no_block_of_which_single_rows_were_decoded() {
     let segment = engine.store.view.borrow().version.segments().values().next().expect("one").clone();
     let mut pins = Pins::default();
     let wants = [RecordId::Meta(segment.meta())];
-    env.run(engine.load_records(&wants, &mut pins, Usage::All)).expect("read");
+    env.run(engine.reader.load_records(&wants, &mut pins, Usage::All)).expect("read");
     let blocks: Vec<RecordId> = (0..segment.blocks).map(|block| RecordId::Block(segment.block(block))).collect();
-    env.run(engine.load_records(&blocks, &mut pins, Usage::Rows(&[&key]))).expect("read");
+    env.run(engine.reader.load_records(&blocks, &mut pins, Usage::Rows(&[&key]))).expect("read");
     let rows = |id: crate::storage::BlockId| engine.store.cache.rows(id, &pins).expect("pinned").len();
     let decoded: usize = blocks.iter().map(|block| rows(block.id())).sum();
     assert!((1..200).contains(&decoded), "{decoded} rows are decoded of 2000");

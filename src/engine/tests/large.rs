@@ -184,7 +184,8 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
     for segment in segments.values() {
         let mut pins = crate::engine::segment::cache::Pins::default();
         let wants = [crate::engine::segment::cache::RecordId::Meta(segment.meta())];
-        env.run(engine.load_records(&wants, &mut pins, crate::engine::segment::cache::Usage::Once)).expect("read");
+        env.run(engine.reader.load_records(&wants, &mut pins, crate::engine::segment::cache::Usage::Once))
+            .expect("read");
         let written = engine.store.cache.meta(segment.meta(), &pins).expect("loaded");
         let rebuilt = env.run(engine.store.cache.rebuild(&engine.runtime.storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));

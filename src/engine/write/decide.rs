@@ -5,13 +5,12 @@
 //! on those rows queue up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each
 //! other.
 
-use crate::collections::sort::sort_by;
 use crate::collections::turns::Turn;
 use crate::engine::Engine;
 use crate::engine::memory::images::Images;
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::memory::waiting_records::{record_cell, record_key};
-use crate::engine::read::reader::{Look, ascending};
+use crate::engine::read::reader::{Look, ReadRequest, ascending};
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
@@ -222,11 +221,6 @@ impl Engine {
         }))
     }
 
-    /// Whether a write of the row only has to wait for its commit.
-    fn takes_at_once(&self, key: &[u8]) -> bool {
-        self.store.is_ready() && self.turns.is_free(key) && !self.loads.cover(key)
-    }
-
     /// Does [`Engine::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
     /// it does nothing and returns `None`.
     pub fn write_now(
@@ -237,7 +231,7 @@ impl Engine {
         origin: Option<Origin>,
     ) -> Option<Receipt> {
         let key = full_key(tree, key);
-        self.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
+        self.order.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
 
     /// Does [`Engine::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
@@ -254,7 +248,7 @@ impl Engine {
         decide: &mut dyn Decide,
     ) -> Result<Option<Receipt>> {
         let key = full_key(tree, key);
-        if !self.takes_at_once(&key) {
+        if !self.order.takes_at_once(&key) {
             return Ok(None);
         }
         let keys = std::slice::from_ref(&key);
@@ -265,7 +259,7 @@ impl Engine {
             let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: decide.depth(0) };
             match self.show(look, &key, &mut |row| decide.see(0, row)) {
                 Ok(wants) if wants.is_empty() => {}
-                Err(error) if self.newest_pending(keys).is_none() => return Err(error),
+                Err(error) if self.order.newest_pending(keys).is_none() => return Err(error),
                 _ => return Ok(None),
             }
         }
@@ -285,7 +279,7 @@ impl Engine {
         decide: &mut dyn Decide,
     ) -> Result<()> {
         let keys = full_keys(rows);
-        let mut turns = self.turns_of(&keys).await?;
+        let mut turns = self.order.turns_of(&keys).await?;
         let mut pins = Pins::default();
         // Copies of the first rows whose blocks were released: rows may be many and blocks large. Other writers wait for
         // these rows' turns, so the copies stay true.
@@ -296,7 +290,7 @@ impl Engine {
         loop {
             // A commit may have failed during the wait for turns or blocks.
             self.store.ready().await?;
-            if keys.iter().any(|key| self.loads.cover(key)) {
+            if keys.iter().any(|key| self.order.loads.cover(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
             // All data of the rows before `whole` is in memory.
@@ -311,7 +305,7 @@ impl Engine {
                 match self.show(look, key, &mut |row| decide.see(at, row)) {
                     Ok(more) => wants.extend(more),
                     Err(error) => {
-                        let Some(group) = self.newest_pending(&keys) else { return Err(error) };
+                        let Some(group) = self.order.newest_pending(&keys) else { return Err(error) };
                         refused = Some((error, group));
                         break;
                     }
@@ -327,7 +321,7 @@ impl Engine {
             }
             if turns.is_empty() {
                 // Later operations on these rows must not overtake.
-                turns = self.take_turns(&keys);
+                turns = self.order.take_turns(&keys);
             }
             if let Some((error, group)) = refused {
                 // The write that made it fail may never be stored.
@@ -337,7 +331,7 @@ impl Engine {
                 continue;
             }
             if pins.len() >= most && whole > first {
-                if let Some(group) = self.newest_pending(&keys) {
+                if let Some(group) = self.order.newest_pending(&keys) {
                     // That may still fail, so copies hold stored data only.
                     let _ = group.done.wait().await;
                     continue;
@@ -352,7 +346,7 @@ impl Engine {
                 }
                 pins = Pins::default();
             }
-            self.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
+            self.reader.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
         }
         decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);
@@ -395,7 +389,10 @@ impl Engine {
             let depth = decide.depth(0);
             let mut seen = Ok(());
             let mut visit = |at: usize, row: Option<&RowView<'_>>| seen = decide.see(at, row);
-            self.read_at((depth, None), Some(overlay), tree, &[key], &mut visit).await?;
+            let keys = [key];
+            let request =
+                ReadRequest { depth, overlay: Some(overlay), shows_deleted: true, ..ReadRequest::of(tree, &keys) };
+            self.reader.read(request, &mut visit).await?;
             seen?;
         }
         let _turns = self.come(&[full_key(tree, key)]).await?;
@@ -407,24 +404,10 @@ impl Engine {
     /// Waits until a write of these rows may be accepted: it is its turn, the stored state is known, and no open load
     /// covers the rows. If it had to wait, it returns the turns, so that later operations do not overtake.
     pub(in crate::engine) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
-        let mut turns = self.turns_of(keys).await?;
-        if keys.iter().any(|key| self.loads.cover(key)) {
+        let mut turns = self.order.turns_of(keys).await?;
+        if keys.iter().any(|key| self.order.loads.cover(key)) {
             Box::pin(self.after_loads(keys, &mut turns)).await?;
         }
-        Ok(turns)
-    }
-
-    /// Waits for the caller's turn on these rows and until the stored state is known. If it had to wait, it returns the
-    /// turns, so that later operations do not overtake.
-    pub(in crate::engine) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
-        if self.store.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
-            return Ok(Vec::new());
-        }
-        let turns = self.take_turns(keys);
-        for turn in &turns {
-            turn.come().await;
-        }
-        self.store.ready().await?;
         Ok(turns)
     }
 
@@ -447,8 +430,8 @@ impl Engine {
             }
         };
         // If the decision needed no block, this must not need one either.
-        let image = self.image(look, key);
-        let wants = self.lookup(look, key, Vec::new(), image.as_deref(), &mut visit)?;
+        let image = self.reader.image(look, key);
+        let wants = self.reader.lookup(look, key, Vec::new(), image.as_deref(), &mut visit)?;
         done.map(|()| wants).map_err(|damage| Error::corrupt("a row", damage))
     }
 
@@ -461,10 +444,10 @@ impl Engine {
     ) -> Result<Vec<RecordId>> {
         let mut decided = Ok(());
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
-        let image = self.image(look, key);
+        let image = self.reader.image(look, key);
         let after = image.as_ref().map_or(0, |image| image.seqno);
         let pending = self.store.line.pending.borrow();
-        let with = |newer: Vec<DatedFragment<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
+        let with = |newer: Vec<DatedFragment<'_>>| self.reader.lookup(look, key, newer, image.as_deref(), &mut see);
         let looked_up = pending.with_fragments(key, after, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
         decided.map(|()| wants)
@@ -474,13 +457,8 @@ impl Engine {
     fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Receipt {
         Receipt(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
             // The decision may depend on pending writes, so these have to be stored first.
-            self.newest_pending(keys)
+            self.order.newest_pending(keys)
         }))
-    }
-
-    /// The newest group with a write to one of these rows.
-    fn newest_pending(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
-        self.store.line.pending.borrow().newest_of(keys)
     }
 
     /// Puts writes into one group, if there are any.
@@ -498,13 +476,5 @@ impl Engine {
             self.commits.kick();
         }
         group
-    }
-
-    /// One place in the queue of each row: a second place would wait for the first.
-    pub(in crate::engine) fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
-        let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        sort_by(&mut rows, Ord::cmp);
-        rows.dedup();
-        rows.into_iter().map(|key| self.turns.take(key)).collect()
     }
 }
