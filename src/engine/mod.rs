@@ -62,10 +62,12 @@ pub use write::decide::{Decide, Receipt, Writes};
 
 use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
+use crate::model::RowChange;
 use background::housekeeping::Housekeeping;
 use base::runtime::Runtime;
 use base::wiring::{Committed, Wiring};
 use inspect::WorkHistory;
+use load::loads::Loads;
 use read::order::Order;
 use read::reader::Reader;
 use rows::keys::tree_range;
@@ -75,6 +77,7 @@ use std::ops::ControlFlow;
 use std::rc::{Rc, Weak};
 use store::Store;
 use write::commit::Commits;
+use write::decide::Writer;
 
 /// The engine.
 pub struct Engine {
@@ -82,7 +85,9 @@ pub struct Engine {
     runtime: Rc<Runtime>,
     store: Rc<Store>,
     order: Rc<Order>,
-    reader: Reader,
+    reader: Rc<Reader>,
+    loads: Rc<Loads>,
+    writer: Writer,
     house: Housekeeping,
     space: Rc<Space>,
     commits: Rc<Commits>,
@@ -251,6 +256,108 @@ impl Engine {
     /// As for [`Engine::read`].
     pub fn profile(&self, tree: TreeId) -> impl Future<Output = Result<Vec<Mass>>> {
         self.reader.profile(tree)
+    }
+
+    /// Writes a row; resolves when it is durable.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`: nothing was stored. `Unavailable`: the outcome is unknown. `LeaderChanged`, `Closed`: this engine
+    /// writes no more.
+    pub fn write(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        change: &RowChange<'_>,
+        origin: Option<Origin>,
+    ) -> impl Future<Output = Result<()>> {
+        self.writer.write(tree, key, change, origin)
+    }
+
+    /// Does [`Engine::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
+    /// it does nothing and returns `None`.
+    pub fn write_now(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        change: &RowChange<'_>,
+        origin: Option<Origin>,
+    ) -> Option<Receipt> {
+        self.writer.write_now(tree, key, change, origin)
+    }
+
+    /// Does [`Engine::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
+    /// Otherwise it has no other effect and returns `None`. A future that waits for a commit is small; one that may load
+    /// blocks is not. Without `sees` the row is not read.
+    ///
+    /// # Errors
+    /// Those of `decide` and of [`Engine::read`].
+    pub fn modify_now(
+        &self,
+        row: (TreeId, &[u8]),
+        sees: bool,
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> Result<Option<Receipt>> {
+        self.writer.modify_now(row, sees, origin, decide)
+    }
+
+    /// Reads rows and writes the decision of `decide`, atomically: no other write comes between. Resolves when it is
+    /// durable. If it writes nothing, resolves when all writes that it saw are.
+    ///
+    /// # Errors
+    /// Those of `decide`, of [`Engine::read`] and of [`Engine::write`].
+    pub fn modify(
+        &self,
+        rows: &[(TreeId, &[u8])],
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> impl Future<Output = Result<()>> {
+        self.writer.modify(rows, origin, decide)
+    }
+
+    /// Writes to rows atomically, without reading them. Resolves when the writes are durable.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`].
+    pub fn write_unseen(
+        &self,
+        rows: &[(TreeId, &[u8])],
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> impl Future<Output = Result<()>> {
+        self.writer.write_unseen(rows, origin, decide)
+    }
+
+    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay. All earlier operations on the row
+    /// are decided first. Without `see` the row is not read. From its first poll until the overlay is committed or
+    /// dropped, the caller must be the only writer of these rows.
+    ///
+    /// # Errors
+    /// Those of `decide` and of [`Engine::read`].
+    pub fn modify_over(
+        &self,
+        overlay: &Overlay,
+        row: (TreeId, &[u8]),
+        see: bool,
+        decide: &mut dyn Decide,
+    ) -> impl Future<Output = Result<()>> {
+        self.writer.modify_over(overlay, row, see, decide)
+    }
+
+    /// Begins to load sorted rows into a tree.
+    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> BulkLoader {
+        BulkLoader::new(Rc::clone(self), tree)
+    }
+
+    /// The number of the newest load; 0 if there was none.
+    #[must_use]
+    pub fn last_load(&self) -> u64 {
+        self.order.loads.last()
+    }
+
+    /// Commits all open loads into a tree. Later operations on its rows come after them.
+    pub fn end_loads(&self, tree: TreeId) {
+        self.loads.end_loads(tree);
     }
 
     /// Resolves when no load is left whose commit was asked for.

@@ -27,9 +27,6 @@ const SLICE_BYTES: usize = 192 << 10;
 /// The number of rows between two checks of the slice's time.
 const CLOCK_ROWS: u32 = 32;
 
-/// The most entries of a segment. Its filter is built at once, which takes some milliseconds at this size.
-const SEGMENT_ENTRIES: u64 = 1 << 16;
-
 /// Total read-ahead, in blocks, over all runs.
 const READ_AHEAD: usize = 8;
 
@@ -76,12 +73,6 @@ impl Engine {
         Ok(Some(closed.finish(None)))
     }
 
-    /// Whether a segment takes no more rows. Even rows that compress very well must not make an endless segment: their
-    /// hashes are kept until it ends.
-    pub(in crate::engine) fn is_full(&self, writer: &SegmentWriter) -> bool {
-        writer.bytes() >= self.runtime.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
-    }
-
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
         let id = self.store.leadership.next_segment();
         staged.push(id);
@@ -96,7 +87,7 @@ impl Engine {
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let runs = inputs.iter().map(|input| input.sources.runs.len()).max().unwrap_or(0);
         let from_memory = runs == 0;
-        let full = |writer: &SegmentWriter| self.is_full(writer);
+        let full = |writer: &SegmentWriter| writer.is_full(&self.runtime.options.shape);
         let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
         let _lent = self.store.cache.lend(WRITER_BYTES + held);
         let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };

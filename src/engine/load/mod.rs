@@ -2,3 +2,4 @@
 
 pub(super) mod bulk_load;
 pub(super) mod bulk_loader;
+pub(super) mod loads;

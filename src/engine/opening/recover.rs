@@ -18,6 +18,7 @@ use crate::engine::background::housekeeping::Housekeeping;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
 use crate::engine::base::runtime::Runtime;
+use crate::engine::load::loads::Loads;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::read::order::Order;
 use crate::engine::read::reader::Reader;
@@ -31,6 +32,7 @@ use crate::engine::versions::manifest::StoredVersion;
 use crate::engine::versions::version::Version;
 use crate::engine::versions::view::View;
 use crate::engine::write::commit::Commits;
+use crate::engine::write::decide::Writer;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{LogHead, LogKind};
@@ -217,14 +219,19 @@ impl Engine {
         let leadership = Leadership::new(epoch, leaderships, lead.is_none());
         let engine = Rc::new_cyclic(|me: &Weak<Self>| {
             let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
-            let store = Rc::new(Store::new(Rc::clone(&runtime), line, view, leadership, cache));
-            let space = Rc::new(Space::new(Rc::clone(&store), reserve));
-            let order = Rc::new(Order::new(Rc::clone(&store)));
+            let store = Rc::new(Store::new(&runtime, line, view, leadership, cache));
+            let space = Rc::new(Space::new(&store, reserve));
+            let order = Rc::new(Order::new(&store));
+            let reader = Rc::new(Reader::new(&store, &order));
+            let commits = Rc::new(Commits::new(&store, &space));
+            let loads = Rc::new(Loads::new(&store, &space, &commits, &order));
             Self {
                 me: me.clone(),
-                reader: Reader::new(Rc::clone(&store), Rc::clone(&order)),
+                writer: Writer::new(&store, &order, &reader, &commits, &loads),
+                reader,
+                loads,
                 order,
-                commits: Rc::new(Commits::new(Rc::clone(&store), Rc::clone(&space))),
+                commits,
                 space,
                 store,
                 runtime,

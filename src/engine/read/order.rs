@@ -28,8 +28,8 @@ pub(crate) struct RangeInstant {
 }
 
 impl Order {
-    pub(crate) fn new(store: Rc<Store>) -> Self {
-        Self { store, turns: Turns::default(), loads: BulkLoads::default() }
+    pub(crate) fn new(store: &Rc<Store>) -> Self {
+        Self { store: Rc::clone(store), turns: Turns::default(), loads: BulkLoads::default() }
     }
 
     /// Whether a write of the row only has to wait for its commit.

@@ -86,8 +86,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(store: Rc<Store>, order: Rc<Order>) -> Self {
-        Self { runtime: Rc::clone(&store.runtime), store, order }
+    pub(crate) fn new(store: &Rc<Store>, order: &Rc<Order>) -> Self {
+        Self { runtime: Rc::clone(&store.runtime), store: Rc::clone(store), order: Rc::clone(order) }
     }
 
     /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing row is

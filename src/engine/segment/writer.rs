@@ -2,6 +2,7 @@
 
 use super::cache::{BlockCache, DecodedRecord};
 use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
+use crate::engine::base::options::Shape;
 use crate::engine::rows::keys::{before, tree_of};
 use crate::engine::rows::row::MergedRow;
 use crate::engine::versions::part::{Part, Segment};
@@ -26,6 +27,9 @@ const FIRST_RATIO: usize = 3;
 
 /// A block may exceed its target by a row of this size and still be split into columns.
 const LARGE_ROW: usize = 40 << 10;
+
+/// The most entries of a segment. Its filter is built at once, which takes some milliseconds at this size.
+const SEGMENT_ENTRIES: u64 = 1 << 16;
 
 /// Builds one segment.
 #[derive(Debug)]
@@ -154,6 +158,12 @@ impl SegmentWriter {
     /// Stored bytes so far, without the open block.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether it takes no more rows. Even rows that compress very well must not make an endless segment: their hashes are kept
+    /// until it ends.
+    pub(crate) fn is_full(&self, shape: &Shape) -> bool {
+        self.bytes() >= shape.segment_bytes || self.entries() >= SEGMENT_ENTRIES
     }
 
     /// Entries so far.

@@ -21,7 +21,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    pub(crate) fn new(store: Rc<Store>, reserve: Reserve) -> Self {
-        Self { runtime: Rc::clone(&store.runtime), store, reserve, staging: Turns::default() }
+    pub(crate) fn new(store: &Rc<Store>, reserve: Reserve) -> Self {
+        Self { runtime: Rc::clone(&store.runtime), store: Rc::clone(store), reserve, staging: Turns::default() }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new(
-        runtime: Rc<Runtime>,
+        runtime: &Rc<Runtime>,
         line: CommitLine,
         view: View,
         leadership: Leadership,
@@ -65,7 +65,7 @@ impl Store {
     ) -> Self {
         Self {
             traffic: Traffic::new(runtime.clock.steady_ms()),
-            runtime,
+            runtime: Rc::clone(runtime),
             line,
             view: RefCell::new(view),
             leadership,

@@ -42,8 +42,8 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    pub(crate) fn new(store: Rc<Store>, space: Rc<Space>) -> Self {
-        Self { runtime: Rc::clone(&store.runtime), store, space }
+    pub(crate) fn new(store: &Rc<Store>, space: &Rc<Space>) -> Self {
+        Self { runtime: Rc::clone(&store.runtime), store: Rc::clone(store), space: Rc::clone(space) }
     }
 
     /// Changes the version; resolves when the change is durable.

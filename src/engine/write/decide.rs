@@ -5,16 +5,20 @@
 //! on those rows queue up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each
 //! other.
 
+use super::commit::Commits;
 use crate::collections::turns::Turn;
-use crate::engine::Engine;
+use crate::engine::base::runtime::Runtime;
+use crate::engine::load::loads::Loads;
 use crate::engine::memory::images::Images;
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::memory::waiting_records::{record_cell, record_key};
-use crate::engine::read::reader::{Look, ReadRequest, ascending};
+use crate::engine::read::order::Order;
+use crate::engine::read::reader::{Look, ReadRequest, Reader, ascending};
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
 use crate::engine::segment::cache::{Pins, RecordId, Usage};
+use crate::engine::store::Store;
 use crate::engine::store::pending::{Group, Pending};
 use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -63,7 +67,7 @@ impl Receipt {
     /// Resolves when it is durable.
     ///
     /// # Errors
-    /// As for [`Engine::write`].
+    /// As for [`Engine::write`](crate::engine::Engine::write).
     pub async fn stored(self) -> Result<()> {
         match self.0 {
             Some(group) => group.done.wait().await,
@@ -89,7 +93,7 @@ enum Target<'e> {
 
 impl<'e> Writes<'e> {
     /// Writes that go into an overlay.
-    pub(in crate::engine) fn over(overlay: &'e Overlay) -> Self {
+    pub(crate) fn over(overlay: &'e Overlay) -> Self {
         Self(Target::Overlay(overlay))
     }
 
@@ -157,13 +161,7 @@ impl<'e> Writes<'e> {
         }
     }
 
-    pub(in crate::engine) fn push(
-        &mut self,
-        key: Box<[u8]>,
-        tree: TreeId,
-        head: FragmentHead,
-        cells: &[CellChange<'_>],
-    ) {
+    pub(crate) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
         self.push_recorded(key, tree, head, cells, None);
     }
 
@@ -197,13 +195,46 @@ fn full_keys(rows: &[(TreeId, &[u8])]) -> Vec<Box<[u8]>> {
     rows.iter().map(|(tree, key)| full_key(*tree, key)).collect()
 }
 
-impl Engine {
+/// Decides and accepts writes.
+pub(crate) struct Writer {
+    runtime: Rc<Runtime>,
+    store: Rc<Store>,
+    order: Rc<Order>,
+    reader: Rc<Reader>,
+    commits: Rc<Commits>,
+    loads: Rc<Loads>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        store: &Rc<Store>,
+        order: &Rc<Order>,
+        reader: &Rc<Reader>,
+        commits: &Rc<Commits>,
+        loads: &Rc<Loads>,
+    ) -> Self {
+        Self {
+            runtime: Rc::clone(&store.runtime),
+            store: Rc::clone(store),
+            order: Rc::clone(order),
+            reader: Rc::clone(reader),
+            commits: Rc::clone(commits),
+            loads: Rc::clone(loads),
+        }
+    }
+
     /// Writes a row; resolves when it is durable.
     ///
     /// # Errors
     /// `QuotaExceeded`: nothing was stored. `Unavailable`: the outcome is unknown. `LeaderChanged`, `Closed`: this engine
     /// writes no more.
-    pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
+    pub(crate) async fn write(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        change: &RowChange<'_>,
+        origin: Option<Origin>,
+    ) -> Result<()> {
         let key = full_key(tree, key);
         let turns = self.come(std::slice::from_ref(&key)).await?;
         let accepted = self.accept_row(tree, key, change, origin);
@@ -221,9 +252,9 @@ impl Engine {
         }))
     }
 
-    /// Does [`Engine::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
+    /// Does [`Writer::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
     /// it does nothing and returns `None`.
-    pub fn write_now(
+    pub(crate) fn write_now(
         &self,
         tree: TreeId,
         key: &[u8],
@@ -234,13 +265,13 @@ impl Engine {
         self.order.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
 
-    /// Does [`Engine::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
+    /// Does [`Writer::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
     /// Otherwise it has no other effect and returns `None`. A future that waits for a commit is small; one that may load
     /// blocks is not. Without `sees` the row is not read.
     ///
     /// # Errors
-    /// Those of `decide` and of [`Engine::read`].
-    pub fn modify_now(
+    /// Those of `decide` and of [`Reader::read`].
+    pub(crate) fn modify_now(
         &self,
         (tree, key): (TreeId, &[u8]),
         sees: bool,
@@ -271,8 +302,8 @@ impl Engine {
     /// durable. If it writes nothing, resolves when all writes that it saw are.
     ///
     /// # Errors
-    /// Those of `decide`, of [`Engine::read`] and of [`Engine::write`].
-    pub async fn modify(
+    /// Those of `decide`, of [`Reader::read`] and of [`Writer::write`].
+    pub(crate) async fn modify(
         &self,
         rows: &[(TreeId, &[u8])],
         origin: Option<Origin>,
@@ -291,7 +322,7 @@ impl Engine {
             // A commit may have failed during the wait for turns or blocks.
             self.store.ready().await?;
             if keys.iter().any(|key| self.order.loads.cover(key)) {
-                self.after_loads(&keys, &mut turns).await?;
+                self.loads.after_loads(&keys, &mut turns).await?;
             }
             // All data of the rows before `whole` is in memory.
             let (mut wants, mut whole, mut refused) = (Vec::new(), 0, None);
@@ -357,8 +388,8 @@ impl Engine {
     /// Writes to rows atomically, without reading them. Resolves when the writes are durable.
     ///
     /// # Errors
-    /// Those of [`Engine::write`].
-    pub async fn write_unseen(
+    /// Those of [`Writer::write`].
+    pub(crate) async fn write_unseen(
         &self,
         rows: &[(TreeId, &[u8])],
         origin: Option<Origin>,
@@ -372,13 +403,13 @@ impl Engine {
         accepted.stored().await
     }
 
-    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay. All earlier operations on the row
+    /// Decides a write of a row as [`Writer::modify`] does, and writes into an overlay. All earlier operations on the row
     /// are decided first. Without `see` the row is not read. From its first poll until the overlay is committed or
     /// dropped, the caller must be the only writer of these rows.
     ///
     /// # Errors
-    /// Those of `decide` and of [`Engine::read`].
-    pub async fn modify_over(
+    /// Those of `decide` and of [`Reader::read`].
+    pub(crate) async fn modify_over(
         &self,
         overlay: &Overlay,
         (tree, key): (TreeId, &[u8]),
@@ -403,10 +434,10 @@ impl Engine {
 
     /// Waits until a write of these rows may be accepted: it is its turn, the stored state is known, and no open load
     /// covers the rows. If it had to wait, it returns the turns, so that later operations do not overtake.
-    pub(in crate::engine) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
+    pub(crate) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         let mut turns = self.order.turns_of(keys).await?;
         if keys.iter().any(|key| self.order.loads.cover(key)) {
-            Box::pin(self.after_loads(keys, &mut turns)).await?;
+            Box::pin(self.loads.after_loads(keys, &mut turns)).await?;
         }
         Ok(turns)
     }
