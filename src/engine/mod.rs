@@ -2,7 +2,7 @@
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
-//! [`overlay`](memory::overlay)), [`pending`](store::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::scheduler) and
+//! [`overlay`](memory::overlay)), [`pending`](store::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::flush) and
 //! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](load::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
 //! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
 //! parts, [`manifest`](versions::manifest) stores them, [`backlog`](versions::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
@@ -63,7 +63,11 @@ pub use write::decide::{Decide, Receipt, Writes};
 use crate::env::LocalFuture;
 use crate::error::{Code, Error, Result};
 use crate::model::RowChange;
+use crate::model::version::Retention;
+use background::compaction::Compactor;
+use background::flush::Flusher;
 use background::housekeeping::Housekeeping;
+use background::trees::Trees;
 use base::runtime::Runtime;
 use base::wiring::{Committed, Wiring};
 use inspect::WorkHistory;
@@ -74,25 +78,28 @@ use rows::keys::tree_range;
 use space::Space;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use store::Store;
+use work::{DoneWork, WorkLine};
 use write::commit::Commits;
 use write::decide::Writer;
 
 /// The engine.
 pub struct Engine {
-    me: Weak<Self>,
     runtime: Rc<Runtime>,
     store: Rc<Store>,
     order: Rc<Order>,
     reader: Rc<Reader>,
     loads: Rc<Loads>,
     writer: Writer,
-    house: Housekeeping,
+    house: Rc<Housekeeping>,
+    flusher: Rc<Flusher>,
+    compactor: Rc<Compactor>,
+    trees: Trees,
     space: Rc<Space>,
     commits: Rc<Commits>,
-    /// Who hears of background work. None until somebody asks for it.
-    observer: RefCell<Option<Rc<dyn WorkHistory>>>,
+    /// What was told of background work. None until somebody asks for it.
+    history: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
 }
@@ -406,6 +413,94 @@ impl Engine {
         self.store.watches.look(place, range, seqno, || u32::from_be_bytes(self.random()))
     }
 
+    /// Starts the background work that should run and does not.
+    fn start_background(&self) {
+        if self.store.check_alive().is_err() || self.runtime.is_read_only() {
+            return;
+        }
+        self.house.has_started.set(true);
+        self.flusher.start();
+        self.compactor.start();
+    }
+
+    /// Moves all data in memory into segments.
+    ///
+    /// # Errors
+    /// Errors of the storage. The data then stays in memory and in the log.
+    pub fn flush(&self) -> impl Future<Output = Result<()>> {
+        self.flusher.flush()
+    }
+
+    /// Flushes, then merges every tree into one level with its current options. Data that the options hide is removed for
+    /// good (V3, V5).
+    ///
+    /// # Errors
+    /// Errors of the storage. `Corrupt` names a damaged record; all partitions that do not depend on it are compacted.
+    pub async fn compact(&self) -> Result<()> {
+        self.flusher.flush().await?;
+        self.compactor.compact().await
+    }
+
+    /// Cuts the tree in front of the partition key `at`, encoded. Does nothing if a partition begins there.
+    ///
+    /// # Errors
+    /// Errors of the storage; then nothing is cut.
+    pub fn split_partition(&self, tree: TreeId, at: &[u8]) -> impl Future<Output = Result<()>> {
+        self.compactor.split_partition(tree, at)
+    }
+
+    /// Merges this partition and the next one of the tree, if there is one.
+    ///
+    /// # Errors
+    /// Errors of the storage; then they stay two.
+    pub fn merge_partition(&self, tree: TreeId, left: PartitionId) -> impl Future<Output = Result<()>> {
+        self.compactor.merge_partition(tree, left)
+    }
+
+    /// The partition keys at which the tree's partitions begin, the first one's (empty) included, if they may have changed
+    /// since they were `seen`.
+    pub fn boundaries_since(&self, tree: TreeId, seen: &ShapeSeen) -> Option<Vec<Box<[u8]>>> {
+        self.store.boundaries_since(tree, seen)
+    }
+
+    /// Sets what compaction keeps of a tree's rows.
+    pub fn set_retention(&self, tree: TreeId, retention: Retention) {
+        self.trees.set_retention(tree, retention);
+    }
+
+    /// The instant (ms) for expiry in the background. Soon after the clock has jumped forward nothing is expired.
+    pub fn expiry_ms(&self) -> i64 {
+        self.runtime.expiry_ms()
+    }
+
+    /// From now on, expiry removes no version from `oldest` (ms) on from a tree.
+    pub fn set_floor(&self, tree: TreeId, oldest: i64) {
+        self.trees.set_floor(tree, oldest);
+    }
+
+    /// The trees with stored data; some come more than once.
+    pub(crate) fn trees(&self) -> Vec<TreeId> {
+        self.trees.all()
+    }
+
+    /// Sets the trees that exist. Others are deleted in the background.
+    pub fn retain_trees(&self, live: &[TreeId]) {
+        self.trees.retain_trees(live);
+    }
+
+    /// Deletes a tree; its space is freed in the background. No write to it may follow.
+    pub fn drop_tree(&self, tree: TreeId) {
+        self.trees.drop_tree(tree);
+    }
+
+    /// Tells the observer of background work, if there is one, that an index was built.
+    pub(crate) fn tell_built(&self, tree: TreeId, rows: u64) {
+        if let Some(observer) = self.house.observer() {
+            observer.done(&self.store, DoneWork::Index { tree, rows });
+            observer.stored(&self.store, WorkLine::IndexBuild);
+        }
+    }
+
     /// Ends the engine: every later call fails with `error`, until the store is opened again.
     pub fn stop(&self, error: Error) {
         self.store.stop(error);
@@ -444,7 +539,7 @@ impl Engine {
 
 impl Wiring for Engine {
     fn second_over(&self) {
-        self.end_second();
+        self.compactor.end_second();
     }
 
     fn committed(&self, done: Committed) {
@@ -454,9 +549,9 @@ impl Wiring for Engine {
                 self.start_background();
                 self.store.tick();
             }
-            Committed::DiskFull => self.shorten_log(),
+            Committed::DiskFull => self.flusher.shorten_log(),
             Committed::AllDone => {
-                self.flush_when_quiet();
+                self.flusher.flush_when_quiet();
                 if self.store.waits_for_flush() {
                     // A failed flush is tried again, now that writes need it.
                     self.start_background();
@@ -469,7 +564,7 @@ impl Wiring for Engine {
         self.house.compactions.quarantine.tell_news();
     }
 
-    fn flush_due(&self) {
+    fn work_due(&self) {
         self.start_background();
     }
 

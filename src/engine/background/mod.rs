@@ -1,9 +1,9 @@
 //! Background work: flushes, compactions, changes of partitions, and when each is due.
 
 pub(super) mod compaction;
+pub(super) mod flush;
 pub(super) mod housekeeping;
 pub(super) mod repartition;
 pub(super) mod rewrite;
-pub(super) mod scheduler;
 pub(super) mod split;
 pub(super) mod trees;

@@ -1,13 +1,17 @@
 //! Merges sources into new segments, for flush and compaction.
 
-use crate::engine::Engine;
+use super::housekeeping::Housekeeping;
+use crate::engine::base::runtime::Runtime;
 use crate::engine::read::large_row::{EntryMerge, LargeRow, Layer};
 use crate::engine::read::merge::{Merge, MergeStep};
+use crate::engine::read::reader::Reader;
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{Direction, KeyRange};
 use crate::engine::rows::row::{self, Course, DatedFragment, Keep, MergedRow};
 use crate::engine::segment::cache::{BLOCK_BYTES, Pins, Usage};
 use crate::engine::segment::writer::{FinishedSegment, SegmentWriter};
+use crate::engine::space::Space;
+use crate::engine::store::Store;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Sources;
 use crate::engine::work::WorkLine;
@@ -40,11 +44,30 @@ pub(crate) struct Input {
     pub(crate) keep: Keep,
 }
 
-impl Engine {
+/// Writes segments.
+pub(crate) struct Rewriter {
+    runtime: Rc<Runtime>,
+    store: Rc<Store>,
+    space: Rc<Space>,
+    reader: Rc<Reader>,
+    house: Rc<Housekeeping>,
+}
+
+impl Rewriter {
+    pub(crate) fn new(store: &Rc<Store>, space: &Rc<Space>, reader: &Rc<Reader>, house: &Rc<Housekeeping>) -> Self {
+        Self {
+            runtime: Rc::clone(&store.runtime),
+            store: Rc::clone(store),
+            space: Rc::clone(space),
+            reader: Rc::clone(reader),
+            house: Rc::clone(house),
+        }
+    }
+
     /// Merges each input, and writes all of them into shared new segments. These are staged, but no manifest names them
     /// yet. Inputs come in key order. Returns the segments' parts and their stored bytes. After a failure the staged
     /// segments are deleted.
-    pub(in crate::engine) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+    pub(crate) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let mut staged = Vec::new();
         let written = self.write_segments(inputs, &mut staged).await;
         if written.is_err() {
@@ -91,9 +114,9 @@ impl Engine {
         let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
         let _lent = self.store.cache.lend(WRITER_BYTES + held);
         let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };
-        let observer = self.observer();
+        let observer = self.house.observer();
         if let Some(observer) = &observer {
-            observer.begins(self, line);
+            observer.begins(&self.store, line);
         }
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
@@ -110,7 +133,7 @@ impl Engine {
                 let holds = &self.store.holds;
                 let mut add = |key: &[u8], fragments: Vec<DatedFragment<'_>>| {
                     if let Some(observer) = &observer {
-                        observer.merges(self, line, &fragments, keep);
+                        observer.merges(&self.store, line, &fragments, keep);
                     }
                     let rows = kept(fragments, holds, keep);
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
@@ -146,7 +169,7 @@ impl Engine {
                     self.stage_ready(&mut writer).await?;
                 }
                 if from_memory {
-                    self.let_compaction_catch_up().await;
+                    self.house.let_compaction_catch_up().await;
                 } else {
                     self.store.check_alive()?;
                 }
@@ -162,12 +185,7 @@ impl Engine {
     }
 
     /// Merges a large row into one entry. While a reader holds an older instant, it makes one entry for each instant.
-    pub(in crate::engine) async fn merge_large(
-        &self,
-        row: LargeRow,
-        keep: Keep,
-        writer: &mut SegmentWriter,
-    ) -> Result<()> {
+    async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
         let LargeRow { key, mut layers } = row;
         self.load_layers(&mut layers).await?;
         let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
@@ -180,7 +198,7 @@ impl Engine {
             let layers = layers.get_mut(from..from + seen).unwrap_or_default();
             from += alike.len();
             let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
-            let (course, observer) = (Course::default(), self.observer());
+            let (course, observer) = (Course::default(), self.house.observer());
             let mut entry =
                 EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false, puts: 0, observer };
             while !entry.piece(layers, writer)? {
@@ -204,27 +222,17 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// Called after a slice of a flush or load, to let compaction run. The more parts of level 0 reads have to look into,
-    /// the more slices of compaction run first. So writes wait for it, and reads do not meet ever more parts.
-    pub(in crate::engine) async fn let_compaction_catch_up(&self) {
-        if self.house.compactions.is_running.get() {
-            for _ in 0..self.longest_level0() / self.runtime.options.shape.level0_parts.max(1) {
-                self.runtime.env.yield_now().await;
-            }
-        }
-    }
 }
 
 /// A gate of [`Module::Compaction`](crate::modules::Module::Compaction): only stored rows are large, so no flush meets them.
 #[inline(never)]
 fn merge_large<'a>(
-    engine: &'a Engine,
+    rewriter: &'a Rewriter,
     row: LargeRow,
     keep: Keep,
     writer: &'a mut SegmentWriter,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
-    Box::pin(engine.merge_large(row, keep, writer))
+    Box::pin(rewriter.merge_large(row, keep, writer))
 }
 
 /// The entries to write for a row: one merged entry, or one for each instant while a reader holds an older one.

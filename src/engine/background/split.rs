@@ -10,8 +10,8 @@
 //! Neighbours are merged if together they hold little and had little traffic for half a minute. The rules do not undo
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
+use super::compaction::Compactor;
 use crate::collections::sort::sort_by;
-use crate::engine::Engine;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::PartitionId;
@@ -123,9 +123,9 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
     shares
 }
 
-impl Engine {
+impl Compactor {
     /// The next change of partitions: splits by load, splits by size, merges.
-    pub(in crate::engine) fn next_change(&self) -> Option<Change> {
+    pub(crate) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
         let view = self.store.view.borrow();
         for (tree, id) in self.store.traffic.hot() {
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Performs a change of partitions.
-    pub(in crate::engine) async fn change_partitions(&self, change: Change) -> Result<()> {
+    pub(crate) async fn change_partitions(&self, change: Change) -> Result<()> {
         match change {
             Change::Split(tree, partition, at) => self.split(tree, partition, at).await,
             Change::Merge(tree, left) => self.merge_with_next(tree, left).await,
@@ -186,7 +186,7 @@ impl Engine {
 
     /// A second is over. Counts each partition's operations, and starts the background work that follows, that has been due
     /// for the grace period, or that was due at the opening.
-    pub(in crate::engine) fn end_second(&self) {
+    pub(crate) fn end_second(&self) {
         let now = self.runtime.clock.steady_ms();
         let most = match self.runtime.options.shape.partition_operations {
             0 => u64::MAX,
@@ -196,14 +196,14 @@ impl Engine {
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
         if self.runtime.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.store.must_search.set(true);
-            self.start_background();
+            self.runtime.tell_work_due();
         } else if !self.house.has_started.get() {
-            self.start_background();
+            self.runtime.tell_work_due();
         }
     }
 
     /// Cuts a partition at `at` (a tree and a partition key), or in halves. Reads only indexes of segments.
-    pub(in crate::engine) async fn split(
+    pub(crate) async fn split(
         &self,
         tree: TreeId,
         partition: Option<Rc<Partition>>,
@@ -235,18 +235,18 @@ impl Engine {
             for partition in halves {
                 self.store.traffic.start_anew(tree, partition.id, self.runtime.clock.steady_ms());
             }
-            if let (Some(observer), [left, right]) = (self.observer(), halves)
+            if let (Some(observer), [left, right]) = (self.house.observer(), halves)
                 && *right.from == *at
             {
-                observer.done(self, DoneWork::Split { tree, left: left.id, right: right.id, at: &at, reason });
-                observer.stored(self, WorkLine::Compaction);
+                observer.done(&self.store, DoneWork::Split { tree, left: left.id, right: right.id, at: &at, reason });
+                observer.stored(&self.store, WorkLine::Compaction);
             }
         }
         Ok(())
     }
 
     /// Merges two partitions. If segments are interleaved between them, the first one is compacted before.
-    pub(in crate::engine) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
+    pub(crate) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         let (meet, right) = {
             let view = self.store.view.borrow();
             let Some(partitions) = view.version.trees.get(&tree) else { return Ok(()) };
@@ -259,9 +259,9 @@ impl Engine {
             self.compact_partition(tree, left, now, CompactionReason::PartitionMerge).await?;
         }
         self.commits.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;
-        if let Some(observer) = self.observer() {
-            observer.done(self, DoneWork::Merge { tree, left, right });
-            observer.stored(self, WorkLine::Compaction);
+        if let Some(observer) = self.house.observer() {
+            observer.done(&self.store, DoneWork::Merge { tree, left, right });
+            observer.stored(&self.store, WorkLine::Compaction);
         }
         Ok(())
     }

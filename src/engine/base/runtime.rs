@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::counters::Counters;
 use super::health::Health;
+use super::latch::Latch;
 use super::missing::read_only;
 use super::options::Options;
 use super::slices::Slices;
@@ -58,6 +59,14 @@ impl Runtime {
         }
     }
 
+    /// Runs work that must not stop half way when its caller goes away.
+    pub(crate) async fn apart(&self, work: LocalFuture<Result<()>>) -> Result<()> {
+        let done = Rc::new(Latch::default());
+        let told = Rc::clone(&done);
+        self.spawn(Box::pin(async move { told.set(work.await) }));
+        done.wait().await
+    }
+
     /// Runs `task` in the background. It does not keep the engine alive.
     pub(crate) fn spawn_aside(&self, task: LocalFuture<()>) {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
@@ -84,10 +93,10 @@ impl Runtime {
         }
     }
 
-    /// See [`Wiring::flush_due`].
-    pub(crate) fn tell_flush_due(&self) {
+    /// See [`Wiring::work_due`].
+    pub(crate) fn tell_work_due(&self) {
         if let Some(engine) = self.engine() {
-            engine.flush_due();
+            engine.work_due();
         }
     }
 

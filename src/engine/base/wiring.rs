@@ -22,8 +22,8 @@ pub(crate) trait Wiring {
     /// Room was freed in the storage.
     fn room_freed(&self);
 
-    /// A flush that failed may be tried again.
-    fn flush_due(&self);
+    /// Background work may be due.
+    fn work_due(&self);
 
     /// The engine has ended.
     fn ended(&self);

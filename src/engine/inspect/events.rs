@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::row::{self, DatedFragment, Keep};
+use crate::engine::store::Store;
 use crate::engine::versions::backlog::LONG_NS;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::PartitionId;
@@ -203,13 +204,13 @@ impl WorkRing {
 }
 
 impl WorkObserver for WorkRing {
-    fn begins(&self, engine: &Engine, line: WorkLine) {
-        self.under_way[line as usize].begin(Some(engine.runtime.env.ticks_us()));
+    fn begins(&self, store: &Store, line: WorkLine) {
+        self.under_way[line as usize].begin(Some(store.runtime.env.ticks_us()));
     }
 
-    fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
+    fn merges(&self, store: &Store, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
         // Damage is reported by the merge itself.
-        if let Ok(dropped) = dropped(fragments, &engine.store.holds, keep) {
+        if let Ok(dropped) = dropped(fragments, &store.holds, keep) {
             self.drop_cells(line, dropped);
         }
     }
@@ -218,11 +219,11 @@ impl WorkObserver for WorkRing {
         self.drop_cells(WorkLine::Compaction, Dropped { surplus, expired, deleted: puts.saturating_sub(merged) });
     }
 
-    fn done(&self, engine: &Engine, done: DoneWork<'_>) {
+    fn done(&self, store: &Store, done: DoneWork<'_>) {
         let (line, work) = match done {
             DoneWork::Flush { memtable, parts, written } => {
                 let work = Work::Flush {
-                    reason: why_flushed(memtable, engine.runtime.options.memtable_bytes),
+                    reason: why_flushed(memtable, store.runtime.options.memtable_bytes),
                     bytes: memtable.bytes() as u64,
                     entries: memtable.entries(),
                     outputs: outputs(parts),
@@ -260,21 +261,21 @@ impl WorkObserver for WorkRing {
         self.under_way[line as usize].done.replace(Some(work));
     }
 
-    fn stored(&self, engine: &Engine, line: WorkLine) {
+    fn stored(&self, store: &Store, line: WorkLine) {
         let slot = &self.under_way[line as usize];
         let Some(work) = slot.done.take() else { return };
         let began = slot.began.take();
-        let took_us = began.map_or(0, |began| engine.runtime.env.ticks_us().saturating_sub(began));
+        let took_us = began.map_or(0, |began| store.runtime.env.ticks_us().saturating_sub(began));
         let number = self.last.get() + 1;
         self.last.set(number);
         let mut events = self.events.borrow_mut();
         if events.len() == MOST_EVENTS {
             events.pop_front();
         }
-        events.push_back(Rc::new(WorkEvent { number, at: engine.now_ms(), took_us, work }));
+        events.push_back(Rc::new(WorkEvent { number, at: store.runtime.clock.now_ms(), took_us, work }));
         drop(events);
         // Those who wait for events look again.
-        engine.store.tell_work_ended();
+        store.tell_work_ended();
     }
 }
 
@@ -377,8 +378,13 @@ impl Engine {
     /// Those of an engine that has ended.
     pub fn work_events(&self, position: u64) -> Result<WorkEvents> {
         self.store.check_alive()?;
-        let mut observer = self.observer.borrow_mut();
-        Ok(observer.get_or_insert_with(|| Rc::<WorkRing>::default()).events(position))
+        let mut history = self.history.borrow_mut();
+        let history = history.get_or_insert_with(|| {
+            let ring = Rc::<WorkRing>::default();
+            self.house.set_observer(Rc::<WorkRing>::clone(&ring));
+            ring
+        });
+        Ok(history.events(position))
     }
 
     /// The same, once there are any, or after so many ms without work.

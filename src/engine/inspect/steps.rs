@@ -2,7 +2,8 @@
 
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
-use crate::engine::background::compaction::{Work as Job, work_of_compaction};
+use crate::engine::background::compaction::{Compactor, Work as Job, work_of_compaction};
+use crate::engine::background::flush::Flusher;
 use crate::engine::background::split::Change;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
@@ -98,32 +99,9 @@ impl Engine {
             return Err(Error::parameter("Background work is not paused: pause it, then step."));
         }
         let before = self.work_events(u64::MAX)?.position;
-        self.apart(async |engine: Rc<Self>| engine.step().await).await?;
+        let work = step(Rc::clone(&self.flusher), Rc::clone(&self.compactor));
+        self.runtime.apart(Box::pin(work)).await?;
         Ok(self.work_events(before)?.events)
-    }
-
-    async fn step(&self) -> Result<()> {
-        while self.house.flushes.is_running.get() {
-            self.store.work_ended().wait().await;
-            self.store.check_alive()?;
-        }
-        if !self.store.view.borrow().frozen.is_empty() {
-            self.house.flushes.is_running.set(true);
-            let flushed = self.flush_oldest().await;
-            self.house.flushes.is_running.set(false);
-            self.store.tell_work_ended();
-            return flushed.map(drop).inspect_err(|error| self.flush_failed(error));
-        }
-        let _hold = self.hold_compaction().await?;
-        if let Some(change) = self.next_change() {
-            let (tree, id) = change.place();
-            let done = work_of_compaction(self, Job::Change(change)).await;
-            self.note(tree, id, done)?;
-        } else if let Some(job) = self.next_job(false) {
-            work_of_compaction(self, Job::Job(job)).await?;
-        }
-        self.space.drop_unreferenced().await;
-        Ok(())
     }
 
     /// The next piece of work. Loads the code of compaction, which knows it.
@@ -135,18 +113,43 @@ impl Engine {
         if let Some(memtable) = self.store.view.borrow().frozen.front() {
             return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
         }
-        self.load_compaction().await?;
-        if let Some(change) = self.next_change() {
+        self.compactor.load_compaction().await?;
+        if let Some(change) = self.compactor.next_change() {
             let (tree, partition) = change.place();
             return Ok(Some(match change {
                 Change::Split(..) => DueWork::Split { tree, partition },
                 Change::Merge(..) => DueWork::Merge { tree, partition },
             }));
         }
-        Ok(self.next_job(false).map(|job| {
+        Ok(self.compactor.next_job(false).map(|job| {
             let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
             let inputs = inputs_of(job.tree, &inputs);
             DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) }
         }))
     }
+}
+
+/// Does the piece of work that is due.
+async fn step(flusher: Rc<Flusher>, compactor: Rc<Compactor>) -> Result<()> {
+    while compactor.house.flushes.is_running.get() {
+        compactor.store.work_ended().wait().await;
+        compactor.store.check_alive()?;
+    }
+    if !compactor.store.view.borrow().frozen.is_empty() {
+        compactor.house.flushes.is_running.set(true);
+        let flushed = flusher.flush_oldest().await;
+        compactor.house.flushes.is_running.set(false);
+        compactor.store.tell_work_ended();
+        return flushed.map(drop).inspect_err(|error| flusher.flush_failed(error));
+    }
+    let _hold = compactor.hold_compaction().await?;
+    if let Some(change) = compactor.next_change() {
+        let (tree, id) = change.place();
+        let done = work_of_compaction(&compactor, Job::Change(change)).await;
+        compactor.note(tree, id, done)?;
+    } else if let Some(job) = compactor.next_job(false) {
+        work_of_compaction(&compactor, Job::Job(job)).await?;
+    }
+    compactor.space.drop_unreferenced().await;
+    Ok(())
 }

@@ -119,8 +119,8 @@ impl BulkLoader {
     /// Stages finished blocks, and waits while too many are not staged. Loads wait for compaction as flushes do.
     pub async fn room(&self) {
         self.engine.loads.stage_soon(&self.load);
-        self.engine.let_compaction_catch_up().await;
-        while self.engine.waits_for_compaction() && self.engine.store.check_alive().is_ok() {
+        self.engine.house.let_compaction_catch_up().await;
+        while self.engine.house.waits_for_compaction() && self.engine.store.check_alive().is_ok() {
             self.engine.store.work_ended().wait().await;
         }
         loop {

@@ -14,7 +14,11 @@
 
 use super::contents::{self, Contents, log_start};
 use crate::engine::Engine;
+use crate::engine::background::compaction::Compactor;
+use crate::engine::background::flush::Flusher;
 use crate::engine::background::housekeeping::Housekeeping;
+use crate::engine::background::rewrite::Rewriter;
+use crate::engine::background::trees::Trees;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
 use crate::engine::base::runtime::Runtime;
@@ -182,7 +186,7 @@ impl Engine {
                         engine.start_background();
                     }
                     // Flush a long log soon: this session may end like the last one.
-                    engine.flush_when_quiet();
+                    engine.flusher.flush_when_quiet();
                     return Ok(engine);
                 }
                 Err(error) if error.code() == Code::Fenced => {}
@@ -225,8 +229,12 @@ impl Engine {
             let reader = Rc::new(Reader::new(&store, &order));
             let commits = Rc::new(Commits::new(&store, &space));
             let loads = Rc::new(Loads::new(&store, &space, &commits, &order));
+            let house = Rc::new(Housekeeping::new(&store));
+            let rewriter = Rc::new(Rewriter::new(&store, &space, &reader, &house));
             Self {
-                me: me.clone(),
+                flusher: Rc::new(Flusher::new(&store, &space, &commits, &order, &house, &rewriter)),
+                compactor: Rc::new(Compactor::new(&space, &commits, &reader, &house, &rewriter)),
+                trees: Trees::new(&store, &commits, &house),
                 writer: Writer::new(&store, &order, &reader, &commits, &loads),
                 reader,
                 loads,
@@ -235,8 +243,8 @@ impl Engine {
                 space,
                 store,
                 runtime,
-                house: Housekeeping::default(),
-                observer: RefCell::default(),
+                house,
+                history: RefCell::default(),
                 missing: RefCell::default(),
             }
         });

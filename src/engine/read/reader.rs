@@ -80,8 +80,8 @@ pub(crate) struct Look<'l> {
 
 /// Reads rows.
 pub(crate) struct Reader {
-    pub(super) runtime: Rc<Runtime>,
-    pub(super) store: Rc<Store>,
+    pub(crate) runtime: Rc<Runtime>,
+    pub(crate) store: Rc<Store>,
     order: Rc<Order>,
 }
 

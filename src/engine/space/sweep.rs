@@ -49,7 +49,7 @@ impl Space {
         }
         if self.store.last_flush.is_out_of_room() {
             self.store.last_flush.record(None);
-            self.runtime.tell_flush_due();
+            self.runtime.tell_work_due();
         }
     }
 

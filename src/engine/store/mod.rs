@@ -18,8 +18,10 @@ use super::memory::memtable::Memtable;
 use super::memory::overlay::Overlay;
 use super::memory::waiting_records::Recorder;
 use super::rows::holds::Holds;
+use super::rows::keys::TREE_BYTES;
 use super::segment::cache::BlockCache;
 use super::versions::backlog::MAX_FROZEN;
+use super::versions::partition::ShapeSeen;
 use super::versions::snapshot::Snapshot;
 use super::versions::traffic::Traffic;
 use super::versions::view::View;
@@ -164,5 +166,17 @@ impl Store {
             let (since, pending) = (self.behind_memory(), self.line.pending.borrow());
             self.view.borrow_mut().retentions.settle(since, |lowered_at| pending.holds_up_to(lowered_at));
         }
+    }
+
+    /// The partition keys at which the tree's partitions begin, the first one's (empty) included, if they may have changed
+    /// since they were `seen`.
+    pub(crate) fn boundaries_since(&self, tree: TreeId, seen: &ShapeSeen) -> Option<Vec<Box<[u8]>>> {
+        let view = self.view.borrow();
+        let partitions = view.version.trees.get(&tree);
+        seen.is_other(partitions).then(|| {
+            let behind = partitions.map_or(&[][..], |all| all.all()).iter().skip(1);
+            let own = behind.map(|partition| partition.from.get(TREE_BYTES..).unwrap_or_default().into());
+            std::iter::once(Box::default()).chain(own).collect()
+        })
     }
 }

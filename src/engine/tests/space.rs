@@ -112,7 +112,8 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
         }
         let memtable = Rc::clone(&engine.store.view.borrow().memtable);
         let sources = Sources { memtables: vec![memtable], runs: Vec::new() };
-        let (parts, _) = engine.rewrite(vec![Input { sources, keep: Keep::All }]).await.expect("staged");
+        let (parts, _) =
+            engine.compactor.rewriter.rewrite(vec![Input { sources, keep: Keep::All }]).await.expect("staged");
         let staged = crate::storage::Storage::list_segments(&disk.storage).await.expect("listed");
         assert_eq!(staged.len(), 1, "its blocks are stored, and named by no manifest");
         let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
@@ -335,7 +336,7 @@ fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_abov
             write(&disk.engine, &format!("k{i:04}"), ChangeKind::Update, newer + 1, &[deleted]).await;
         }
         disk.engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
-        disk.engine.compact_all().await.expect("merged");
+        disk.engine.compactor.compact_all().await.expect("merged");
     });
     disk.env.run_until_idle();
     let rows = disk.env.run(scan(&disk.engine, all(), Direction::Forward));
@@ -374,7 +375,7 @@ fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deleti
         });
         disk.env.run_until_idle();
         assert!(disk.engine.store.view.borrow().frozen.is_empty());
-        disk.env.run(disk.engine.compact_all()).expect("merged");
+        disk.env.run(disk.engine.compactor.compact_all()).expect("merged");
         assert_eq!(disk.env.run(get(&disk.engine, "k0000")), Some(vec![("x".into(), older, 0)]));
         // In the end the lower number applies.
         disk.env.run(async {
@@ -504,7 +505,11 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            engine.compact_partition(TREE, ahead, engine.now_ms(), CompactionReason::Asked).await.expect("compacted");
+            engine
+                .compactor
+                .compact_partition(TREE, ahead, engine.now_ms(), CompactionReason::Asked)
+                .await
+                .expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {
                 seen += 1;

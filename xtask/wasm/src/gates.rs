@@ -13,7 +13,7 @@ pub(crate) const MODULES: [(&str, &[&str], &[&str]); 13] = [
             "tabstore::engine::background::compaction::pick::pick",
             "tabstore::engine::background::compaction::work_of_compaction*",
             "tabstore::engine::background::rewrite::merge_large*",
-            "tabstore::engine::background::rewrite::<impl tabstore::engine::Engine>::merge_large*",
+            "tabstore::engine::background::rewrite::Rewriter::merge_large*",
         ],
         &[],
     ),

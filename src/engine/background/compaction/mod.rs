@@ -4,23 +4,29 @@ mod pick;
 mod pieces;
 mod quarantine;
 
+use super::housekeeping::Housekeeping;
 use super::rewrite::Input;
+use super::rewrite::Rewriter;
 use super::split::Change;
-use crate::engine::Engine;
 use crate::engine::base::options::Shape;
+use crate::engine::base::runtime::Runtime;
+use crate::engine::read::reader::Reader;
 use crate::engine::rows::row::Keep;
+use crate::engine::space::Space;
+use crate::engine::store::Store;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::Partition;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::versions::snapshot::Sources;
 use crate::engine::versions::version::Edit;
 use crate::engine::work::{CompactionReason, DoneWork, MergedParts, WorkLine, merged_parts};
+use crate::engine::write::commit::Commits;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::modules::Module;
 use crate::storage::SegmentId;
 use pick::{Choice, Waste};
-pub(in crate::engine) use quarantine::Quarantine;
+pub(crate) use quarantine::Quarantine;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -61,17 +67,17 @@ pub(crate) enum Work {
 
 /// Does work. A gate of [`Module::Compaction`], which must be loaded.
 #[inline(never)]
-pub(crate) fn work_of_compaction(engine: &Engine, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+pub(crate) fn work_of_compaction(compactor: &Compactor, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
-        let at_work = &engine.house.compactions.at_work;
+        let at_work = &compactor.house.compactions.at_work;
         at_work.set(true);
         let done = match work {
-            Work::Job(job) => engine.perform(job).await,
-            Work::Change(change) => engine.change_partitions(change).await,
-            Work::All => engine.compact_all().await,
+            Work::Job(job) => compactor.perform(job).await,
+            Work::Change(change) => compactor.change_partitions(change).await,
+            Work::All => compactor.compact_all().await,
         };
         at_work.set(false);
-        engine.let_flush_through().await;
+        compactor.let_flush_through().await;
         done
     })
 }
@@ -85,7 +91,103 @@ struct PartitionJob {
 /// Parts of a partition to merge: their levels and segments.
 type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 
-impl Engine {
+/// Compacts, and changes partitions.
+pub(crate) struct Compactor {
+    pub(crate) runtime: Rc<Runtime>,
+    pub(crate) store: Rc<Store>,
+    pub(crate) space: Rc<Space>,
+    pub(crate) commits: Rc<Commits>,
+    pub(crate) reader: Rc<Reader>,
+    pub(crate) house: Rc<Housekeeping>,
+    pub(crate) rewriter: Rc<Rewriter>,
+}
+
+/// While it lives no other compaction runs.
+pub(crate) struct CompactionHold<'h>(&'h Housekeeping);
+
+impl Drop for CompactionHold<'_> {
+    fn drop(&mut self) {
+        self.0.compactions.is_running.set(false);
+        self.0.compactions.quarantine.forget_room();
+        self.0.tell_work_ended();
+    }
+}
+
+impl Compactor {
+    pub(crate) fn new(
+        space: &Rc<Space>,
+        commits: &Rc<Commits>,
+        reader: &Rc<Reader>,
+        house: &Rc<Housekeeping>,
+        rewriter: &Rc<Rewriter>,
+    ) -> Self {
+        Self {
+            runtime: Rc::clone(&reader.runtime),
+            store: Rc::clone(&reader.store),
+            space: Rc::clone(space),
+            commits: Rc::clone(commits),
+            reader: Rc::clone(reader),
+            house: Rc::clone(house),
+            rewriter: Rc::clone(rewriter),
+        }
+    }
+
+    /// Starts compaction in the background, if it may find work and does not run.
+    pub(crate) fn start(self: &Rc<Self>) {
+        let is_due = self.store.must_search.get() && self.runtime.options.auto_compact && !self.house.is_paused.get();
+        if !is_due || self.house.compactions.is_running.replace(true) {
+            return;
+        }
+        let compactor = Rc::clone(self);
+        self.runtime.spawn(Box::pin(async move {
+            let _hold = CompactionHold(&compactor.house);
+            if let Err(error) = compactor.compact_in_background().await
+                && error.code() != Code::Closed
+            {
+                log::warn!("compaction failed, the next change of the version tries again: {error}");
+            }
+        }));
+    }
+
+    /// Merges every tree into one level with its current options. Data that the options hide is removed for good (V3, V5).
+    pub(crate) async fn compact(self: &Rc<Self>) -> Result<()> {
+        let compactor = Rc::clone(self);
+        let work = async move {
+            let _hold = compactor.hold_compaction().await?;
+            work_of_compaction(&compactor, Work::All).await
+        };
+        self.runtime.apart(Box::pin(work)).await
+    }
+
+    /// Waits until the code of compaction is there, no compaction runs and the stored version is known. No other compaction
+    /// starts while the hold lives.
+    pub(crate) async fn hold_compaction(&self) -> Result<CompactionHold<'_>> {
+        self.load_compaction().await?;
+        while self.house.compactions.is_running.get() {
+            self.store.work_ended().wait().await;
+            self.store.check_alive()?;
+        }
+        self.house.compactions.is_running.set(true);
+        let hold = CompactionHold(&self.house);
+        self.store.ready().await?;
+        self.runtime.check_writable()?;
+        Ok(hold)
+    }
+
+    /// Begins the flush that waited for a job, and wakes the loads that did. If compaction is still far behind, the next job does
+    /// not begin before a memtable is flushed: writes go on, slowly.
+    pub(crate) async fn let_flush_through(&self) {
+        self.runtime.tell_work_due();
+        self.store.tell_work_ended();
+        if self.house.is_far_behind() {
+            if self.house.flushes.is_running.get() {
+                self.store.work_ended().wait().await;
+            } else {
+                self.runtime.env.yield_now().await;
+            }
+        }
+    }
+
     /// Whether a partition may need a compaction.
     fn may_need_work(&self) -> bool {
         let view = self.store.view.borrow();
@@ -100,7 +202,7 @@ impl Engine {
     }
 
     /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
-    pub(in crate::engine) fn next_job(&self, quiet: bool) -> Option<Job> {
+    pub(crate) fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.store.view.borrow();
         // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.store.holds.all_see(view.version.next_seqno.saturating_sub(1));
@@ -138,7 +240,7 @@ impl Engine {
 
     /// Whether work has been due for the grace period. The engine asks whenever it looks at the clock. Work that does not
     /// get done is tried again after the same time.
-    pub(in crate::engine) fn is_overdue(&self, now: i64) -> bool {
+    pub(crate) fn is_overdue(&self, now: i64) -> bool {
         let compactions = &self.house.compactions;
         if compactions.is_running.get() {
             return false;
@@ -157,7 +259,7 @@ impl Engine {
 
     /// Compacts until every partition is in shape; splits and merges partitions first. A partition that cannot be read is
     /// skipped.
-    pub(in crate::engine) async fn compact_in_background(&self) -> Result<()> {
+    pub(crate) async fn compact_in_background(&self) -> Result<()> {
         loop {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
@@ -197,7 +299,7 @@ impl Engine {
     }
 
     /// Loads the code of compaction. A failure is told; reads go on, and meet more and more parts.
-    pub(in crate::engine) async fn load_compaction(&self) -> Result<()> {
+    pub(crate) async fn load_compaction(&self) -> Result<()> {
         let loaded = self.runtime.env.load(Module::Compaction).await;
         if let Err(error) = &loaded {
             self.house.compactions.load_failed(self.runtime.clock.steady_ms());
@@ -212,7 +314,7 @@ impl Engine {
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
-            let reason = self.observer().and(chosen.first()).map(|first| first.why(&self.runtime.options.shape));
+            let reason = self.house.observer().and(chosen.first()).map(|first| first.why(&self.runtime.options.shape));
             match self.merge_parts(tree, &merges, to, self.runtime.expiry_ms(), reason).await {
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::QuotaExceeded) => {}
                 done => {
@@ -234,7 +336,7 @@ impl Engine {
     }
 
     /// Records the outcome of work on a partition: one that cannot be read is skipped for a while.
-    pub(in crate::engine) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
+    pub(crate) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
             Ok(()) => self.house.compactions.quarantine.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
@@ -255,7 +357,7 @@ impl Engine {
 
     async fn perform_one(&self, tree: TreeId, job: &PartitionJob) -> Result<()> {
         let PartitionJob { partition, choice } = job;
-        let reason = self.observer().map(|_| job.why(&self.runtime.options.shape));
+        let reason = self.house.observer().map(|_| job.why(&self.runtime.options.shape));
         match choice {
             Choice::Drop { parts } => {
                 let remove = parts.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect();
@@ -286,25 +388,18 @@ impl Engine {
         reason: Option<CompactionReason>,
         edit: Edit,
     ) -> Result<()> {
-        if let Some((observer, reason)) = self.observer().zip(reason) {
+        if let Some((observer, reason)) = self.house.observer().zip(reason) {
             let inputs = merged_parts(&job.partition, &job.choice.parts());
             let (to, outputs) = (job.choice.level(), &edit.add[..]);
-            observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: 0 });
+            observer.done(&self.store, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: 0 });
         }
         self.commits.commit_edit(edit).await?;
-        self.tell_stored();
+        self.house.tell_stored(WorkLine::Compaction);
         Ok(())
     }
 
-    /// Tells the observer that the compaction that was done is stored.
-    fn tell_stored(&self) {
-        if let Some(observer) = self.observer() {
-            observer.stored(self, WorkLine::Compaction);
-        }
-    }
-
     /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
-    pub(in crate::engine) async fn compact_partition(
+    pub(crate) async fn compact_partition(
         &self,
         tree: TreeId,
         id: PartitionId,
@@ -348,15 +443,15 @@ impl Engine {
             inputs.push(Input { sources: Sources { memtables: Vec::new(), runs }, keep });
             remove.extend(merged.iter().map(|&(level, segment)| (tree, partition.id, level, segment)));
         }
-        let (written, bytes) = self.rewrite(inputs).await?;
+        let (written, bytes) = self.rewriter.rewrite(inputs).await?;
         let add: Vec<_> = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
-        if let Some((observer, reason)) = self.observer().zip(reason) {
+        if let Some((observer, reason)) = self.house.observer().zip(reason) {
             let inputs = merges.iter().flat_map(|(partition, chosen)| merged_parts(partition, chosen)).collect();
             let (to, outputs) = (Some(to), &add[..]);
-            observer.done(self, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: bytes });
+            observer.done(&self.store, DoneWork::Compaction { tree, reason, inputs, to, outputs, written: bytes });
         }
         self.commits.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
-        self.tell_stored();
+        self.house.tell_stored(WorkLine::Compaction);
         self.runtime.counters.compactions.add(merges.len() as u64);
         self.runtime.counters.compacted_bytes_read.add(read);
         self.runtime.counters.compacted_bytes_written.add(bytes);

@@ -8,14 +8,14 @@
 //! No segment of the bottom spans a cut. So whatever is merged frees its segments there, and never leaves the disk fuller than
 //! before. A partition that finds no room and cannot be cut waits until others have freed some.
 
+use super::Compactor;
 use super::pick::middle_of_bottom;
-use crate::engine::Engine;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Code, Result};
 use crate::model::TreeId;
 
-impl Engine {
+impl Compactor {
     /// A merge of a partition found no room. Cuts the partition, and returns the one behind the cut. If it cannot be cut, it
     /// waits for room.
     pub(super) async fn cut_for_room(&self, tree: TreeId, id: PartitionId) -> Result<Option<PartitionId>> {
@@ -31,7 +31,7 @@ impl Engine {
     }
 
     /// Merges every partition into one level, in pieces where it must. Between two of them a flush that waits gets through.
-    pub(in crate::engine) async fn compact_all(&self) -> Result<()> {
+    pub(crate) async fn compact_all(&self) -> Result<()> {
         let (mut due, mut damaged) = (self.all_partitions(), Ok(()));
         loop {
             let (mut waiting, mut refused) = (Vec::new(), Ok(()));

@@ -15,7 +15,7 @@ const NO_MERGE_MS: i64 = 600_000;
 
 /// The skipped partitions.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Quarantine {
+pub(crate) struct Quarantine {
     pauses: RefCell<SmallMap<PartitionId, Pause>>,
     /// Jobs that have failed.
     failures: Cell<u64>,
@@ -35,7 +35,7 @@ struct Pause {
 
 impl Quarantine {
     /// Whether a partition is skipped at the instant `now`, ms of the steady clock.
-    pub(in crate::engine) fn holds(&self, id: PartitionId, now: i64) -> bool {
+    pub(crate) fn holds(&self, id: PartitionId, now: i64) -> bool {
         let pauses = self.pauses.borrow();
         self.full.borrow().contains(&id)
             || pauses
@@ -59,7 +59,7 @@ impl Quarantine {
     }
 
     /// Room was freed, or data has come.
-    pub(in crate::engine) fn tell_news(&self) {
+    pub(crate) fn tell_news(&self) {
         self.has_news.set(true);
     }
 
@@ -70,12 +70,12 @@ impl Quarantine {
     }
 
     /// The work is over: the next one tries all partitions.
-    pub(in crate::engine) fn forget_room(&self) {
+    pub(crate) fn forget_room(&self) {
         self.full.borrow_mut().clear();
     }
 
     /// Whether a merge has lately found no room.
-    pub(in crate::engine) fn is_full(&self, now: i64) -> bool {
+    pub(crate) fn is_full(&self, now: i64) -> bool {
         self.full_since.get().is_some_and(|since| (0..NO_MERGE_MS).contains(&now.saturating_sub(since)))
     }
 
@@ -90,7 +90,7 @@ impl Quarantine {
     }
 
     /// The numbers of failed jobs and of partitions that wait for another try.
-    pub(in crate::engine) fn counts(&self) -> [u64; 2] {
+    pub(crate) fn counts(&self) -> [u64; 2] {
         [self.failures.get(), self.pauses.borrow().len() as u64]
     }
 }
