@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::engine::versions::version::Edit;
-use crate::env::Env;
 use crate::env::sim::SimEnv;
+use crate::env::{Env, LocalFuture};
+use crate::error::{Code, Error, Result};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use crate::storage::{Durability, LogNumber, MemoryStorage, Storage};

@@ -1,6 +1,6 @@
 //! The state of background work: flushes and compactions.
 
-use super::compaction::Quarantine;
+use super::quarantine::Quarantine;
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::store::Store;
@@ -117,6 +117,7 @@ pub(crate) struct Flushes {
 }
 
 /// Compactions.
+#[derive(Default)]
 pub(crate) struct Compactions {
     pub(crate) is_running: Cell<bool>,
     /// A job, or a change of partitions, is being done.
@@ -128,19 +129,6 @@ pub(crate) struct Compactions {
     load_failed: Cell<Option<i64>>,
     /// Partitions with too much data under one partition key, and its bytes.
     pub(crate) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
-}
-
-impl Default for Compactions {
-    fn default() -> Self {
-        Self {
-            is_running: Cell::default(),
-            at_work: Cell::default(),
-            due_since: Cell::default(),
-            quarantine: Quarantine::default(),
-            load_failed: Cell::default(),
-            oversized_keys: RefCell::default(),
-        }
-    }
 }
 
 impl Compactions {

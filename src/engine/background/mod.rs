@@ -3,7 +3,6 @@
 pub(super) mod compaction;
 pub(super) mod flush;
 pub(super) mod housekeeping;
-pub(super) mod repartition;
+mod quarantine;
 pub(super) mod rewrite;
-pub(super) mod split;
 pub(super) mod trees;

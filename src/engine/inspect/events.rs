@@ -1,16 +1,14 @@
 //! The last pieces of background work, and why each was done. They are collected from the first time that somebody asks for them.
 
-use super::layout::own;
-use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::own;
 use crate::engine::rows::row::{self, DatedFragment, Keep};
 use crate::engine::store::Store;
 use crate::engine::versions::backlog::LONG_NS;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::{CompactionReason, DoneWork, MergedParts, NewPart, SplitReason, WorkLine, WorkObserver};
-use crate::error::Result;
 use crate::format::wire::Decoded;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, TreeId};
@@ -158,7 +156,7 @@ pub(in crate::engine) trait WorkHistory: WorkObserver {
 
 /// Collects events.
 #[derive(Default)]
-struct WorkRing {
+pub(super) struct WorkRing {
     events: RefCell<VecDeque<Rc<WorkEvent>>>,
     last: Cell<u64>,
     /// The work under way, by its line.
@@ -369,38 +367,4 @@ fn hidden(mut cells: Vec<CellChange<'_>>, retention: Retention, now: i64) -> (u6
     let expired = cells.iter().filter(is_expired).count();
     row::retain_cells(&mut cells, &retention, now, None);
     (expired as u64, (puts - expired - cells.len()) as u64)
-}
-
-impl Engine {
-    /// The events behind a position. The first call begins to collect them: there are none of the time before.
-    ///
-    /// # Errors
-    /// Those of an engine that has ended.
-    pub fn work_events(&self, position: u64) -> Result<WorkEvents> {
-        self.store.check_alive()?;
-        let mut history = self.history.borrow_mut();
-        let history = history.get_or_insert_with(|| {
-            let ring = Rc::<WorkRing>::default();
-            self.house.set_observer(Rc::<WorkRing>::clone(&ring));
-            ring
-        });
-        Ok(history.events(position))
-    }
-
-    /// The same, once there are any, or after so many ms without work.
-    ///
-    /// # Errors
-    /// Those of an engine that has ended.
-    pub async fn await_work_events(&self, position: u64, most_ms: u32) -> Result<WorkEvents> {
-        loop {
-            let found = self.work_events(position)?;
-            if !found.events.is_empty() {
-                return Ok(found);
-            }
-            let ended = self.store.work_ended();
-            if ended.wait_or(self.sleep(most_ms)).await.is_none() {
-                return self.work_events(position);
-            }
-        }
-    }
 }

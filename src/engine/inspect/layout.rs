@@ -3,7 +3,7 @@
 
 use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::rows::keys::{TREE_BYTES, full_key};
+use crate::engine::rows::keys::{full_key, own};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::{Partition, PartitionId, Partitions};
 use crate::model::TreeId;
@@ -130,11 +130,6 @@ fn describe(memtable: &Memtable, is_frozen: bool) -> MemtableLayout {
         log_start: memtable.first_log.0,
         rows: trees.into_iter().map(|tree| (tree, count(tree))).collect(),
     }
-}
-
-/// A key without its tree.
-pub(super) fn own(key: &[u8]) -> Vec<u8> {
-    key.get(TREE_BYTES..).unwrap_or_default().to_vec()
 }
 
 fn tree_layout(tree: TreeId, partitions: &Partitions) -> TreeLayout {

@@ -1,13 +1,13 @@
 //! Looks inside the store: its memtables and segments, the path of a read, the background work. Nothing here is needed to store
 //! or to read rows, so in WebAssembly it is a module of its own, [`Module::Inspection`](crate::modules::Module::Inspection).
 
-mod events;
+pub(super) mod events;
+mod history;
 mod layout;
 mod segment;
 mod steps;
 mod trace;
 
-pub(super) use events::WorkHistory;
 pub use events::{Dropped, FlushReason, Work, WorkEvent, WorkEvents, WorkPart};
 pub use layout::{Layout, MemtableLayout, PartLayout, TreeLayout};
 pub use segment::{BlockContents, FilterAnswer, FilterFacts, RowContents, SegmentContents, SegmentQuery};

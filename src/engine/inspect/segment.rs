@@ -1,7 +1,7 @@
 //! One segment, read from the storage: its blocks, its index, its filter, and some of its rows.
 
-use super::layout::own;
 use crate::engine::Engine;
+use crate::engine::rows::keys::own;
 use crate::engine::rows::keys::{full_key, tree_of};
 use crate::engine::segment::cache::damaged;
 use crate::engine::versions::part::Segment;

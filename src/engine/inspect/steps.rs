@@ -2,9 +2,8 @@
 
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
-use crate::engine::background::compaction::{Compactor, Work as Job, work_of_compaction};
+use crate::engine::background::compaction::{Change, Compactor, Work as Job, work_of_compaction};
 use crate::engine::background::flush::Flusher;
-use crate::engine::background::split::Change;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Error, Result};

@@ -13,38 +13,27 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::contents::{self, Contents, log_start};
+use super::parts::Parts;
+use super::salvage::leave_out_damage;
 use crate::engine::Engine;
-use crate::engine::background::compaction::Compactor;
-use crate::engine::background::flush::Flusher;
-use crate::engine::background::housekeeping::Housekeeping;
-use crate::engine::background::rewrite::Rewriter;
-use crate::engine::background::trees::Trees;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
-use crate::engine::base::runtime::Runtime;
-use crate::engine::load::loads::Loads;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::read::order::Order;
-use crate::engine::read::reader::Reader;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, Usage};
-use crate::engine::space::{FIRST_GIVEN, Reserve, Space};
-use crate::engine::store::Store;
+use crate::engine::space::{FIRST_GIVEN, Reserve};
 use crate::engine::store::commit_line::CommitLine;
 use crate::engine::store::leadership::Leadership;
 use crate::engine::store::readiness::{another_behind, lead_record};
 use crate::engine::versions::manifest::StoredVersion;
 use crate::engine::versions::version::Version;
 use crate::engine::versions::view::View;
-use crate::engine::write::commit::Commits;
-use crate::engine::write::decide::Writer;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{LogHead, LogKind};
 use crate::modules::Module;
 use crate::storage::{AnyStorage, LogNumber};
 use futures_util::future::join;
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 /// How often to try again when another leader writes at the same time.
 const ATTEMPTS: u32 = 8;
@@ -100,163 +89,127 @@ fn is_full(stored: &Result<()>) -> bool {
 /// A gate of [`Module::Occasional`].
 #[inline(never)]
 fn salvage(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Engine>>> {
-    Box::pin(Engine::salvage(storage, env, options))
+    Box::pin(open_damaged(storage, env, options))
 }
 
-impl Engine {
-    /// Opens the store in `storage`, or makes a new one, and becomes its only writer: the previous writer is fenced off.
-    /// If the disk has no room for that, it takes the lead once there is room. Stored data can be read meanwhile.
-    ///
-    /// # Errors
-    /// `Corrupt` names a damaged or missing record of the manifest or the log. `LeaderChanged` if others keep taking over
-    /// meanwhile. Errors of the storage.
-    pub fn open(storage: impl Into<AnyStorage>, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Self>>> {
-        Self::open_any(storage.into(), env, options)
-    }
+/// Not generic, so the opening is compiled with the library, and not with each program that opens.
+pub(crate) fn open(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Engine>>> {
+    Box::pin(take_lead(storage, env, options))
+}
 
-    /// Not generic, so the opening is compiled with the library, and not with each program that opens.
-    fn open_any(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Self>>> {
-        Box::pin(Self::take_lead(storage, env, options))
+async fn take_lead(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Engine>> {
+    if options.salvage {
+        env.load(Module::Occasional).await?;
+        return salvage(storage, env, options).await;
     }
-
-    async fn take_lead(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
-        if options.salvage {
-            env.load(Module::Occasional).await?;
-            return salvage(storage, env, options).await;
-        }
-        for _ in 0..ATTEMPTS {
-            let found = contents::read(&storage).await.map_err(or_salvage)?;
-            found.check_expected(&options)?;
-            let StoredVersion { record, version, .. } = &found.opened;
-            let (mut epoch, mut clock) = (record.epoch, record.clock);
-            let mut leaderships = Vec::new();
-            for logged in &found.log {
-                let (kind, head) = logged.head()?;
-                epoch = epoch.max(head.epoch);
-                clock = head.clock;
-                if kind == LogKind::Leadership {
-                    leaderships.push(logged.number);
-                }
-            }
-            epoch += 1;
-            let number = found.log.last().map_or(log_start(version), |logged| LogNumber(logged.number.0 + 1));
-            let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
-            let lead = lead_record(&*env, number, LogHead { epoch, clock: now }, options.durability);
-            let cache = BlockCache::new(options.cache_bytes, Rc::clone(&env));
-            let wants = first_wants(version, options.cache_bytes);
-            let mut pins = Pins::default();
-            // A failed read is reported to the reader that needs the record.
-            let taking = storage.commit(lead.clone());
-            let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, Usage::All)).await;
-            let mut reserve_is_out = false;
-            if is_full(&stored) && options.reserve_bytes > 0 {
-                reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();
-                if reserve_is_out {
-                    stored = storage.commit(lead).await;
-                }
-            }
-            // Stored data can be read all the same.
-            let lead = stored.is_ok().then_some(number);
-            if is_full(&stored) {
-                stored = Ok(());
-            }
-            if lead.is_some() && another_behind(&storage, LogNumber(number.0 + 1), epoch).await? {
-                continue;
-            }
-            match stored {
-                Ok(()) => {
-                    leaderships.extend(lead);
-                    let reserve = Reserve::new(options.reserve_bytes, reserve_is_out);
-                    let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
-                    let engine = Self::start(storage, env, options, opening)?;
-                    engine.runtime.clock.compare_with_stored(&engine.runtime.health);
-                    engine.reader.tell_rebuilt();
-                    match lead {
-                        Some(_) => engine.space.collect_orphans(),
-                        // This takes the lead too.
-                        None => engine.space.keep_reserve(),
-                    }
-                    // A new store gets its reserve after its first writes.
-                    if engine.space.reserve.is_due() && engine.last_seqno() > 0 {
-                        engine.space.keep_reserve();
-                    }
-                    // A full memtable has waited before the opening. Compaction waits for the first commit, or for the
-                    // first clock check after a second. So an opening for a single read is not delayed.
-                    if !engine.store.view.borrow().frozen.is_empty() {
-                        engine.start_background();
-                    }
-                    // Flush a long log soon: this session may end like the last one.
-                    engine.flusher.flush_when_quiet();
-                    return Ok(engine);
-                }
-                Err(error) if error.code() == Code::Fenced => {}
-                Err(error) => return Err(error),
+    for _ in 0..ATTEMPTS {
+        let found = contents::read(&storage).await.map_err(or_salvage)?;
+        found.check_expected(&options)?;
+        let StoredVersion { record, version, .. } = &found.opened;
+        let (mut epoch, mut clock) = (record.epoch, record.clock);
+        let mut leaderships = Vec::new();
+        for logged in &found.log {
+            let (kind, head) = logged.head()?;
+            epoch = epoch.max(head.epoch);
+            clock = head.clock;
+            if kind == LogKind::Leadership {
+                leaderships.push(logged.number);
             }
         }
-        Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
-    }
-
-    /// Opens the readable data, and changes nothing.
-    async fn salvage(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
-        let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
-        if missing.is_empty() {
-            found.check_expected(&options)?;
-        }
-        let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
+        epoch += 1;
+        let number = found.log.last().map_or(log_start(version), |logged| LogNumber(logged.number.0 + 1));
+        let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
+        let lead = lead_record(&*env, number, LogHead { epoch, clock: now }, options.durability);
         let cache = BlockCache::new(options.cache_bytes, Rc::clone(&env));
-        let reserve = Reserve::new(0, false);
-        let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
-        let engine = Self::start(storage, env, options, opening)?;
-        // Skip damaged records too: a check of the lead must not meet them.
-        engine.store.line.skip_log_to(next_log);
-        engine.missing.borrow_mut().extend(missing);
-        engine.leave_out_damage().await?;
-        Ok(engine)
+        let wants = first_wants(version, options.cache_bytes);
+        let mut pins = Pins::default();
+        // A failed read is reported to the reader that needs the record.
+        let taking = storage.commit(lead.clone());
+        let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, Usage::All)).await;
+        let mut reserve_is_out = false;
+        if is_full(&stored) && options.reserve_bytes > 0 {
+            reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();
+            if reserve_is_out {
+                stored = storage.commit(lead).await;
+            }
+        }
+        // Stored data can be read all the same.
+        let lead = stored.is_ok().then_some(number);
+        if is_full(&stored) {
+            stored = Ok(());
+        }
+        if lead.is_some() && another_behind(&storage, LogNumber(number.0 + 1), epoch).await? {
+            continue;
+        }
+        match stored {
+            Ok(()) => {
+                leaderships.extend(lead);
+                let reserve = Reserve::new(options.reserve_bytes, reserve_is_out);
+                let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
+                let engine = start(storage, env, options, opening)?;
+                engine.runtime.clock.compare_with_stored(&engine.runtime.health);
+                engine.reader.tell_rebuilt();
+                match lead {
+                    Some(_) => engine.space.collect_orphans(),
+                    // This takes the lead too.
+                    None => engine.space.keep_reserve(),
+                }
+                // A new store gets its reserve after its first writes.
+                if engine.space.reserve.is_due() && engine.last_seqno() > 0 {
+                    engine.space.keep_reserve();
+                }
+                // A full memtable has waited before the opening. Compaction waits for the first commit, or for the
+                // first clock check after a second. So an opening for a single read is not delayed.
+                if !engine.store.view.borrow().frozen.is_empty() {
+                    engine.start_background();
+                }
+                // Flush a long log soon: this session may end like the last one.
+                engine.flusher.flush_when_quiet();
+                return Ok(engine);
+            }
+            Err(error) if error.code() == Code::Fenced => {}
+            Err(error) => return Err(error),
+        }
     }
+    Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
+}
 
-    fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
-        let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
-        let StoredVersion { manifests, record, version } = opened;
-        let start = log_start(&version);
-        let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
-        let view = View::new(manifests, version, Memtable::new(start, clock));
-        let leadership = Leadership::new(epoch, leaderships, lead.is_none());
-        let engine = Rc::new_cyclic(|me: &Weak<Self>| {
-            let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
-            let store = Rc::new(Store::new(&runtime, line, view, leadership, cache));
-            let space = Rc::new(Space::new(&store, reserve));
-            let order = Rc::new(Order::new(&store));
-            let reader = Rc::new(Reader::new(&store, &order));
-            let commits = Rc::new(Commits::new(&store, &space));
-            let loads = Rc::new(Loads::new(&store, &space, &commits, &order));
-            let house = Rc::new(Housekeeping::new(&store));
-            let rewriter = Rc::new(Rewriter::new(&store, &space, &reader, &house));
-            Self {
-                flusher: Rc::new(Flusher::new(&store, &space, &commits, &order, &house, &rewriter)),
-                compactor: Rc::new(Compactor::new(&space, &commits, &reader, &house, &rewriter)),
-                trees: Trees::new(&store, &commits, &house),
-                writer: Writer::new(&store, &order, &reader, &commits, &loads),
-                reader,
-                loads,
-                order,
-                commits,
-                space,
-                store,
-                runtime,
-                house,
-                history: RefCell::default(),
-                missing: RefCell::default(),
-            }
-        });
-        for logged in &log {
-            match engine.store.replay(logged) {
-                Err(error) if engine.runtime.is_read_only() => engine.misses(Missing::writes(error)),
-                replayed => replayed.map_err(or_salvage)?,
-            }
-        }
-        if let Some(lead) = lead {
-            engine.store.add_record(lead, 0, 0, 0);
-        }
-        Ok(engine)
+/// Opens the readable data, and changes nothing.
+async fn open_damaged(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Engine>> {
+    let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
+    if missing.is_empty() {
+        found.check_expected(&options)?;
     }
+    let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
+    let cache = BlockCache::new(options.cache_bytes, Rc::clone(&env));
+    let reserve = Reserve::new(0, false);
+    let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
+    let engine = start(storage, env, options, opening)?;
+    // Skip damaged records too: a check of the lead must not meet them.
+    engine.store.line.skip_log_to(next_log);
+    engine.missing.borrow_mut().extend(missing);
+    let lost = leave_out_damage(&engine.store, &engine.reader).await?;
+    engine.missing.borrow_mut().extend(lost);
+    Ok(engine)
+}
+
+fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Engine>> {
+    let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
+    let StoredVersion { manifests, record, version } = opened;
+    let start = log_start(&version);
+    let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
+    let view = View::new(manifests, version, Memtable::new(start, clock));
+    let leadership = Leadership::new(epoch, leaderships, lead.is_none());
+    let parts = Parts { line, view, leadership, cache, reserve };
+    let engine = Engine::wire(storage, env, options, clock, parts);
+    for logged in &log {
+        match engine.store.replay(logged) {
+            Err(error) if engine.runtime.is_read_only() => engine.misses(Missing::writes(error)),
+            replayed => replayed.map_err(or_salvage)?,
+        }
+    }
+    if let Some(lead) = lead {
+        engine.store.add_record(lead, 0, 0, 0);
+    }
+    Ok(engine)
 }

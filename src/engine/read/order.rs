@@ -2,10 +2,10 @@
 
 use crate::collections::sort::sort_by;
 use crate::collections::turns::{Turn, Turns};
-use crate::engine::load::bulk_load::BulkLoads;
 use crate::engine::rows::holds::Hold;
 use crate::engine::rows::keys::KeyRange;
 use crate::engine::store::Store;
+use crate::engine::store::bulk_load::BulkLoads;
 use crate::engine::store::pending::Group;
 use crate::error::Result;
 use crate::model::TreeId;

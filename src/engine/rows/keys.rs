@@ -115,6 +115,11 @@ pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
     Some(boundary)
 }
 
+/// A key without its tree.
+pub(crate) fn own(key: &[u8]) -> Vec<u8> {
+    key.get(TREE_BYTES..).unwrap_or_default().to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! The state of an open store: what is stored, what is visible, what waits to be stored, and whether all that is known.
 
 pub(super) mod apply;
+pub(super) mod bulk_load;
 pub(super) mod change_records;
 pub(super) mod commit_line;
 mod last_flush;

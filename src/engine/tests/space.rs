@@ -112,15 +112,14 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
         }
         let memtable = Rc::clone(&engine.store.view.borrow().memtable);
         let sources = Sources { memtables: vec![memtable], runs: Vec::new() };
-        let (parts, _) =
-            engine.compactor.rewriter.rewrite(vec![Input { sources, keep: Keep::All }]).await.expect("staged");
+        let (input, rewriter) = (Input { sources, keep: Keep::All }, &engine.compactor.rewriter);
+        let (parts, _) = rewriter.rewrite(vec![input]).await.expect("staged");
         let staged = crate::storage::Storage::list_segments(&disk.storage).await.expect("listed");
         assert_eq!(staged.len(), 1, "its blocks are stored, and named by no manifest");
         let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
         let drop = Edit { drop_trees: vec![TREE], ..Edit::default() };
-        let number = engine.store.line.next_log();
-        let (added, dropped) =
-            futures_util::future::join(engine.commits.commit_edit(add), engine.commits.commit_edit(drop)).await;
+        let (number, commits) = (engine.store.line.next_log(), &engine.commits);
+        let (added, dropped) = futures_util::future::join(commits.commit_edit(add), commits.commit_edit(drop)).await;
         added.and(dropped).expect("both are stored");
         assert_eq!(engine.store.line.next_log().0, number.0 + 1, "by one commit");
     });
@@ -505,11 +504,8 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            engine
-                .compactor
-                .compact_partition(TREE, ahead, engine.now_ms(), CompactionReason::Asked)
-                .await
-                .expect("compacted");
+            let (compactor, now) = (&engine.compactor, engine.now_ms());
+            compactor.compact_partition(TREE, ahead, now, CompactionReason::Asked).await.expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {
                 seen += 1;

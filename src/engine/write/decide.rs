@@ -6,9 +6,9 @@
 //! other.
 
 use super::commit::Commits;
+use super::loads::Loads;
 use crate::collections::turns::Turn;
 use crate::engine::base::runtime::Runtime;
-use crate::engine::load::loads::Loads;
 use crate::engine::memory::images::Images;
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::memory::waiting_records::{record_cell, record_key};

@@ -1,13 +1,14 @@
 //! Compaction merges parts of segments, so that reads look into few of them and deleted data goes.
 
+mod change;
 mod pick;
 mod pieces;
-mod quarantine;
+mod repartition;
+mod split;
 
 use super::housekeeping::Housekeeping;
 use super::rewrite::Input;
 use super::rewrite::Rewriter;
-use super::split::Change;
 use crate::engine::base::options::Shape;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::read::reader::Reader;
@@ -25,8 +26,8 @@ use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::modules::Module;
 use crate::storage::SegmentId;
+pub(crate) use change::Change;
 use pick::{Choice, Waste};
-pub(crate) use quarantine::Quarantine;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;

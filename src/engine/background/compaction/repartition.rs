@@ -1,8 +1,7 @@
 //! Cuts and merges partitions on demand.
 
-use super::compaction::Compactor;
-use super::compaction::{Work, work_of_compaction};
-use super::split::Change;
+use super::Compactor;
+use super::{Change, Work, work_of_compaction};
 use crate::engine::rows::keys::full_key;
 use crate::engine::versions::partition::{Partition, PartitionId};
 use crate::error::Result;

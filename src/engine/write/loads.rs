@@ -1,6 +1,6 @@
 //! The work of loads: their segments, the staging of these, and their commits.
 
-use super::bulk_load::{BulkLoad, LoadSegments};
+use super::commit::Commits;
 use crate::collections::turns::Turn;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::read::order::Order;
@@ -8,8 +8,8 @@ use crate::engine::rows::keys::TREE_BYTES;
 use crate::engine::segment::writer::{SegmentWriter, Staging};
 use crate::engine::space::Space;
 use crate::engine::store::Store;
+use crate::engine::store::bulk_load::{BulkLoad, LoadSegments};
 use crate::engine::versions::version::Edit;
-use crate::engine::write::commit::Commits;
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::{RowChange, TreeId};

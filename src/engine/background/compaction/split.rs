@@ -10,7 +10,7 @@
 //! Neighbours are merged if together they hold little and had little traffic for half a minute. The rules do not undo
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
-use super::compaction::Compactor;
+use super::{Change, Compactor};
 use crate::collections::sort::sort_by;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::versions::part::Part;
@@ -25,25 +25,6 @@ use std::rc::Rc;
 
 /// A tree with this many partitions is not split by load any more.
 const MOST_BY_LOAD: usize = 64;
-
-/// A change of partitions.
-#[derive(Debug)]
-pub(crate) enum Change {
-    /// Cut this partition in front of this key, because of its traffic, or in halves, because of its size.
-    Split(TreeId, Option<Rc<Partition>>, Option<Box<[u8]>>),
-    /// Merge this partition and the next one.
-    Merge(TreeId, PartitionId),
-}
-
-impl Change {
-    /// The tree and the first partition that change.
-    pub(crate) fn place(&self) -> (TreeId, PartitionId) {
-        match self {
-            Self::Split(tree, partition, _) => (*tree, partition.as_ref().map_or(PartitionId(0), |one| one.id)),
-            Self::Merge(tree, left) => (*tree, *left),
-        }
-    }
-}
 
 /// A part, and the index of its segment.
 type IndexedPart = (Rc<Part>, Rc<SegmentMeta>);

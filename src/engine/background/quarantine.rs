@@ -44,7 +44,7 @@ impl Quarantine {
     }
 
     /// Records a failed job on a partition. Returns for how long it is skipped, ms.
-    pub(super) fn fail(&self, id: PartitionId, now: i64) -> u32 {
+    pub(crate) fn fail(&self, id: PartitionId, now: i64) -> u32 {
         self.failures.set(self.failures.get() + 1);
         let mut pauses = self.pauses.borrow_mut();
         let lasts = Pauses::DAMAGE.next_ms(pauses.get(&id).map(|pause| pause.lasts));
@@ -53,7 +53,7 @@ impl Quarantine {
     }
 
     /// Skips a partition until there may be room for it.
-    pub(super) fn wait_for_room(&self, id: PartitionId, now: i64) {
+    pub(crate) fn wait_for_room(&self, id: PartitionId, now: i64) {
         self.full.borrow_mut().push(id);
         self.full_since.set(Some(now));
     }
@@ -64,7 +64,7 @@ impl Quarantine {
     }
 
     /// Whether partitions that wait for room are to be tried again; from now on none waits.
-    pub(super) fn may_have_room(&self) -> bool {
+    pub(crate) fn may_have_room(&self) -> bool {
         let waits = !self.full.borrow().is_empty();
         waits && self.has_news.replace(false) && !std::mem::take(&mut *self.full.borrow_mut()).is_empty()
     }
@@ -80,12 +80,12 @@ impl Quarantine {
     }
 
     /// Records a successful job on a partition.
-    pub(super) fn forget(&self, id: PartitionId) {
+    pub(crate) fn forget(&self, id: PartitionId) {
         self.pauses.borrow_mut().remove(&id);
     }
 
     /// Forgets partitions that are gone.
-    pub(super) fn retain(&self, lives: &dyn Fn(PartitionId) -> bool) {
+    pub(crate) fn retain(&self, lives: &dyn Fn(PartitionId) -> bool) {
         self.pauses.borrow_mut().retain(|id, _| lives(*id));
     }
 

@@ -14,10 +14,10 @@
 //! Blocks are staged as they fill. If a load fails or is dropped, its staged blocks are deleted; after a crash the next
 //! opening does it.
 
-use super::bulk_load::{BulkLoad, LoadEnd, LoadListener, RowsBehind};
 use crate::engine::Engine;
 use crate::engine::rows::keys::{KeyRange, within};
 use crate::engine::segment::writer::SegmentWriter;
+use crate::engine::store::bulk_load::{BulkLoad, LoadEnd, LoadListener, RowsBehind};
 use crate::error::Result;
 use crate::model::RowChange;
 use crate::model::TreeId;
