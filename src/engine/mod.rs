@@ -1,15 +1,21 @@
 //! The engine: trees of rows on a [`Storage`](crate::storage::Storage), one writer, many snapshots.
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
-//! writes. Its parts, in the order of a row's life: [`decide`](write::decide) decides a write (in a transaction it first goes into an
-//! [`overlay`](memory::overlay)), [`pending`](store::pending) accepts it, [`commit`](write::commit) makes it durable. Reads find it in a [`memtable`](memory::memtable). [`background`](background::flush) and
-//! [`rewrite`](background::rewrite) move it into a segment, or [`bulk_loader`](write::bulk_loader) puts it there at once. [`compaction`](background::compaction) merges it. [`read`](read::reader) finds
-//! it again through [`merge`](read::merge) and [`row`](rows::row), and through [`images`](memory::images) if it has many pieces. [`version`](versions::version) has the current
-//! parts, [`manifest`](versions::manifest) stores them, [`backlog`](versions::backlog) keeps the log short, [`recover`](opening::recover) opens the store again.
+//! writes. State lies below, operations above. A folder uses those before it in this list:
 //!
-//! Changing state has owners: [`commit_line`](store::commit_line) has pending writes and edits, [`view`](versions::view) the visible data, [`leadership`](store::leadership) the
-//! lead, [`housekeeping`](background::housekeeping) flushes and compactions, [`bulk_load`](store::bulk_load) loads, [`garbage`](versions::garbage) segments to delete, [`reserve`](space::reserve) room
-//! for deletions. Owners do not know the engine, which wires them, and no two of them use each other.
+//! - [`base`]: options, clocks, counters, latches; [`Runtime`], on which each part runs;
+//! - [`rows`], [`memory`]: keys, how fragments become a row, memtables, overlays, images;
+//! - [`versions`]: which parts of segments each tree reads, manifests, and the view of them with the memtables;
+//! - [`segment`], [`changes`]: writing segments and caching their records; who waits for changes;
+//! - [`store`]: [`Store`] has the state of an open store, and knows whether it is the stored one;
+//! - [`space`]: [`Space`] stages and deletes segments, and keeps a reserve for deletions on a full disk;
+//! - [`read`]: [`Order`] says which operations come first, [`Reader`] reads rows and ranges;
+//! - [`mod@write`]: [`Commits`] makes writes and edits durable, [`Loads`] makes segments of sorted rows, [`Writer`] decides;
+//! - [`background`]: [`Flusher`], [`Compactor`] and [`Trees`], over a [`Rewriter`], with [`Housekeeping`] for what is under way;
+//! - [`opening`] finds the stored state and takes the lead; [`inspect`] looks into all parts.
+//!
+//! A part knows those below it. What others have to act on it tells through [`Wiring`], which the engine implements: this
+//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a part.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
@@ -80,7 +86,7 @@ use write::commit::Commits;
 use write::decide::Writer;
 use write::loads::Loads;
 
-/// The engine.
+/// The engine. `impl` blocks are here, in [`facade`], and in [`inspect`], whose code is loaded on first use.
 pub struct Engine {
     runtime: Rc<Runtime>,
     store: Rc<Store>,
