@@ -1,9 +1,11 @@
 //! The metrics of an engine.
 
-use super::Engine;
-use super::keys::TREE_BYTES;
-use super::partition::PartitionId;
-use super::partition::Partitions;
+use super::background::housekeeping::Housekeeping;
+use super::rows::keys::TREE_BYTES;
+use super::space::Space;
+use super::store::Store;
+use super::versions::partition::PartitionId;
+use super::versions::partition::Partitions;
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
@@ -104,39 +106,29 @@ pub struct LevelMetrics {
     pub entries: u64,
 }
 
-impl Engine {
-    /// The memory limit of a memtable, bytes.
-    pub fn memtable_bytes(&self) -> usize {
-        self.options.memtable_bytes
-    }
-
-    fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
-        let now = self.clock.steady_ms();
-        let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
+impl PartitionMetrics {
+    /// Those of a tree, ascending.
+    pub(super) fn of(partitions: &Partitions, tree: TreeId, store: &Store, house: &Housekeeping) -> Vec<Self> {
+        let now = store.runtime.clock.steady_ms();
+        let metrics = partitions.all().iter().map(|partition| Self {
             id: partition.id,
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
             bytes: partition.bytes(),
             entries: partition.entries(),
-            operations_per_second: self.traffic.rate(tree, partition.id, now),
-            of_one_key: self.house.compactions.oversized_keys.borrow().contains_key(&partition.id),
+            operations_per_second: store.traffic.rate(tree, partition.id, now),
+            of_one_key: house.compactions.oversized_keys.borrow().contains_key(&partition.id),
         });
         metrics.collect()
     }
+}
 
-    /// The partitions of a tree, ascending. A tree without segments has none yet.
-    #[must_use]
-    pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
-        let view = self.view.borrow();
-        view.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
-    }
-
-    /// The metrics of the engine.
-    #[must_use]
-    pub fn metrics(&self) -> Metrics {
-        let view = self.view.borrow();
+impl Metrics {
+    /// The metrics of an engine with these parts.
+    pub(super) fn of(store: &Store, space: &Space, house: &Housekeeping) -> Self {
+        let view = store.view.borrow();
         let segments = view.version.segments();
-        let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
-        let counters = &self.counters;
+        let (cache_bytes, cache_hits, cache_misses) = store.cache.stats();
+        let counters = &store.runtime.counters;
         // The place of the largest part of each segment: its size, tree and level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
         let trees = view.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
@@ -149,7 +141,7 @@ impl Engine {
                 }
                 homes.extend(level.iter().map(|part| (part.segment.id, part.bytes, place, number)));
             }
-            TreeMetrics { tree, levels, partitions: self.partition_metrics(tree, partitions) }
+            TreeMetrics { tree, levels, partitions: PartitionMetrics::of(partitions, tree, store, house) }
         });
         let mut trees: Vec<TreeMetrics> = trees.collect();
         sort_by(&mut homes, |a, b| b.cmp(a));
@@ -159,20 +151,20 @@ impl Engine {
                 level.segments += 1;
             }
         }
-        let [failed_compactions, passed_partitions] = self.house.compactions.quarantine.counts();
-        Metrics {
+        let [failed_compactions, passed_partitions] = house.compactions.quarantine.counts();
+        Self {
             memtable_bytes: view.memtable.bytes() as u64,
             memtable_entries: view.memtable.entries(),
             frozen_memtables: view.frozen.len() as u64,
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
-            log_in_files: self.storage.has_log_in_files(),
+            log_in_files: store.runtime.storage.has_log_in_files(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),
-            reserve_bytes: self.reserve.bytes(),
+            reserve_bytes: space.reserve.bytes(),
             manifest: view.manifests.newest.0,
-            epoch: self.leadership.epoch(),
+            epoch: store.leadership.epoch(),
             cache_bytes,
             cache_hits,
             cache_misses,
@@ -185,7 +177,7 @@ impl Engine {
             compacted_bytes_written: counters.compacted_bytes_written.get(),
             failed_compactions,
             passed_partitions,
-            longest_slice_us: self.slices.longest_us(),
+            longest_slice_us: store.runtime.slices.longest_us(),
             trees,
         }
     }

@@ -1,286 +1,190 @@
 //! The engine: trees of rows on a [`Storage`](crate::storage::Storage), one writer, many snapshots.
 //!
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
-//! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
-//! [`overlay`]), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`]. [`background`] and
-//! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
-//! it again through [`merge`] and [`row`], and through [`images`] if it has many pieces. [`version`] has the current
-//! parts, [`manifest`] stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
+//! writes. State lies below, operations above. A folder uses those before it in this list:
 //!
-//! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
-//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room
-//! for deletions. Owners do not know the engine, which wires them. Other files still use each other in circles, and so do the
-//! methods of [`Engine`]: `cargo xtask structure --circles` names them.
+//! - [`base`]: options, clocks, counters, latches; [`Runtime`], on which each part runs;
+//! - [`rows`], [`memory`]: keys, how fragments become a row, memtables, overlays, images;
+//! - [`versions`]: which parts of segments each tree reads, manifests, and the view of them with the memtables;
+//! - [`segment`], [`changes`]: writing segments and caching their records; who waits for changes;
+//! - [`store`]: [`Store`] has the state of an open store, and knows whether it is the stored one;
+//! - [`space`]: [`Space`] stages and deletes segments, and keeps a reserve for deletions on a full disk;
+//! - [`read`]: [`Order`] says which operations come first, [`Reader`] reads rows and ranges;
+//! - [`mod@write`]: [`Commits`] makes writes and edits durable, [`Loads`] makes segments of sorted rows, [`Writer`] decides;
+//! - [`background`]: [`Flusher`], [`Compactor`] and [`Trees`], over a [`Rewriter`], with [`Housekeeping`] for what is under way;
+//! - [`opening`] finds the stored state and takes the lead; [`inspect`] looks into all parts.
+//!
+//! A part knows those below it. What others have to act on it tells through [`Wiring`], which the engine implements: this
+//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a part.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
-mod arrivals;
 mod background;
-mod backlog;
-mod bulk_load;
-mod bulk_loader;
-mod cache;
-mod change_records;
-mod clock;
-mod commit;
-mod commit_line;
-mod compaction;
-mod contents;
-mod counters;
-mod decide;
-mod dropped_trees;
-mod garbage;
-mod health;
-mod holds;
-mod housekeeping;
-mod images;
+mod base;
+mod changes;
+mod facade;
 mod inspect;
-mod keys;
-mod large_row;
-mod latch;
-mod leadership;
-mod manifest;
-mod memtable;
-mod merge;
+mod memory;
 mod metrics;
-mod missing;
-mod options;
-mod overlay;
-mod part;
-mod partition;
-mod passing;
-pub(crate) mod pauses;
-mod pending;
-mod profile;
+mod opening;
 mod read;
-mod ready;
-mod rebuild;
-mod recover;
-mod repartition;
-mod reserve;
-mod retentions;
-mod rewrite;
-mod room;
-mod row;
-mod run_cursor;
-mod salvage;
-mod sampler;
-mod segment_writer;
-mod slices;
-mod snapshot;
-mod split;
-mod sweep;
-mod traffic;
-mod trees;
-mod version;
-mod view;
-mod watches;
+mod rows;
+mod segment;
+mod space;
+mod store;
+mod versions;
 mod work;
+mod write;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, RecordPlace, TreeId};
-use crate::modules::Module;
-pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
-pub use bulk_loader::BulkLoader;
-pub use change_records::Recorder;
-pub(crate) use change_records::{RECORD_COLUMN, record_cell, record_key};
-pub use decide::{Decide, Receipt, Writes};
+pub use base::missing::Missing;
+pub(crate) use base::missing::or_salvage;
+pub use base::options::{ClockMode, Options, Shape};
+pub(crate) use base::pauses;
+pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
     RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
     WorkEvents, WorkPart,
 };
-pub(crate) use keys::boundary_behind;
-pub use keys::{Direction, KeyRange};
+pub use memory::overlay::Overlay;
+pub use memory::waiting_records::Recorder;
+pub(crate) use memory::waiting_records::{RECORD_COLUMN, record_cell, record_key};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
-pub use missing::Missing;
-pub(crate) use missing::or_salvage;
-pub use options::{ClockMode, Options, Shape};
-pub use overlay::Overlay;
-pub use partition::{PartitionId, ShapeSeen};
-pub use passing::{BlockFilter, BlockRows};
-pub use profile::Mass;
-pub use read::{Depth, Needs, ScanOptions};
-pub use row::RowView;
-pub use watches::{ChangePlace, ChangedKeys};
+pub use read::passing::{BlockFilter, BlockRows};
+pub use read::profile::Mass;
+pub use read::reader::{Needs, ReadRequest, ScanOptions};
+pub(crate) use rows::keys::boundary_behind;
+pub use rows::keys::{Direction, KeyRange};
+pub use rows::row::{Depth, RowView};
+pub use store::bulk_load::{LoadEnd, LoadListener, RowsBehind};
+pub use versions::partition::{PartitionId, ShapeSeen};
 pub use work::{CompactionReason, SplitReason};
+pub use write::bulk_loader::BulkLoader;
+pub use write::decide::{Decide, Receipt, Writes};
 
-use crate::collections::turns::Turns;
-use crate::env::{Env, LocalFuture};
-use crate::error::{Code, Error, Result};
+use crate::env::Env;
 use crate::storage::AnyStorage;
-use arrivals::Arrivals;
-use bulk_load::BulkLoads;
-use cache::BlockCache;
-use clock::Clock;
-use commit_line::CommitLine;
-use counters::Counters;
-use health::Health;
-use holds::Holds;
-use housekeeping::Housekeeping;
-use images::Images;
-use leadership::Leadership;
-use reserve::Reserve;
-use slices::Slices;
-use std::cell::{Cell, RefCell};
+use background::compaction::Compactor;
+use background::flush::Flusher;
+use background::housekeeping::Housekeeping;
+use background::rewrite::Rewriter;
+use background::trees::Trees;
+use base::runtime::Runtime;
+use base::wiring::{Committed, Wiring};
+use inspect::events::WorkHistory;
+use opening::parts::Parts;
+use read::order::Order;
+use read::reader::Reader;
+use space::Space;
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use traffic::Traffic;
-use view::View;
-use watches::Watches;
-use work::WorkObserver;
+use store::Store;
+use write::commit::Commits;
+use write::decide::Writer;
+use write::loads::Loads;
 
-/// The engine.
+/// The engine. `impl` blocks are here, in [`facade`], and in [`inspect`], whose code is loaded on first use.
 pub struct Engine {
-    me: Weak<Self>,
-    storage: AnyStorage,
-    env: Rc<dyn Env>,
-    options: Options,
-    cache: BlockCache,
-    images: Images,
-    holds: Holds,
-    /// Turns on rows.
-    turns: Turns,
-    leadership: Leadership,
-    /// Writes and edits that wait to be stored.
-    line: CommitLine,
-    /// The visible data.
-    view: RefCell<View>,
-    loads: BulkLoads,
-    house: Housekeeping,
-    reserve: Reserve,
-    traffic: Traffic,
-    slices: Rc<Slices>,
-    clock: Clock,
-    health: Health,
-    counters: Counters,
-    /// Who hears of background work. None until somebody asks for it.
-    observer: RefCell<Option<Rc<dyn WorkObserver>>>,
+    runtime: Rc<Runtime>,
+    store: Rc<Store>,
+    order: Rc<Order>,
+    reader: Rc<Reader>,
+    loads: Rc<Loads>,
+    writer: Writer,
+    house: Rc<Housekeeping>,
+    flusher: Rc<Flusher>,
+    compactor: Rc<Compactor>,
+    trees: Trees,
+    space: Rc<Space>,
+    commits: Rc<Commits>,
+    /// What was told of background work. None until somebody asks for it.
+    history: RefCell<Option<Rc<dyn WorkHistory>>>,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
-    arrivals: Arrivals,
-    watches: Watches,
-    /// Makes the records of changes in streams. None until the layer above has set it.
-    recorder: Cell<Option<Recorder>>,
 }
 
 impl Engine {
-    pub(crate) fn check_alive(&self) -> Result<()> {
-        self.line.check_alive()
+    /// An engine of parts that know only those below them. `clock` is the one that the store recorded last.
+    fn wire(storage: AnyStorage, env: Rc<dyn Env>, options: Options, clock: i64, parts: Parts) -> Rc<Self> {
+        let Parts { line, view, leadership, cache, reserve } = parts;
+        Rc::new_cyclic(|me: &Weak<Self>| {
+            let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
+            let store = Rc::new(Store::new(&runtime, line, view, leadership, cache));
+            let space = Rc::new(Space::new(&store, reserve));
+            let order = Rc::new(Order::new(&store));
+            let reader = Rc::new(Reader::new(&store, &order));
+            let commits = Rc::new(Commits::new(&store, &space));
+            let loads = Rc::new(Loads::new(&store, &space, &commits, &order));
+            let house = Rc::new(Housekeeping::new(&store));
+            let rewriter = Rc::new(Rewriter::new(&store, &space, &reader, &house));
+            Self {
+                flusher: Rc::new(Flusher::new(&store, &space, &commits, &order, &house, &rewriter)),
+                compactor: Rc::new(Compactor::new(&space, &commits, &reader, &house, &rewriter)),
+                trees: Trees::new(&store, &commits, &house),
+                writer: Writer::new(&store, &order, &reader, &commits, &loads),
+                reader,
+                loads,
+                order,
+                commits,
+                space,
+                store,
+                runtime,
+                house,
+                history: RefCell::default(),
+                missing: RefCell::default(),
+            }
+        })
     }
 
-    /// Random bytes.
-    #[must_use]
-    pub fn random<const N: usize>(&self) -> [u8; N] {
-        let mut bytes = [0; N];
-        self.env.fill_random(&mut bytes);
-        bytes
+    /// Starts the background work that should run and does not.
+    fn start_background(&self) {
+        if self.store.check_alive().is_err() || self.runtime.is_read_only() {
+            return;
+        }
+        self.house.has_started.set(true);
+        self.flusher.start();
+        self.compactor.start();
+    }
+}
+
+impl Wiring for Engine {
+    fn second_over(&self) {
+        self.compactor.end_second();
     }
 
-    /// Runs `task` in the background, some time after this call returns.
-    pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
-    }
-
-    /// An upper bound of all stamps, also from before a restart.
-    #[must_use]
-    pub fn last_stamp(&self) -> i64 {
-        self.line.last_stamp()
-    }
-
-    /// The seqno of the newest write.
-    #[must_use]
-    pub fn last_seqno(&self) -> u64 {
-        self.line.last_seqno()
-    }
-
-    /// The number of failed commits, and of failed flushes that blocked writes. A write that was acknowledged is stored.
-    /// Other earlier writes may be lost if this number has changed since.
-    #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.line.failures()
-    }
-
-    /// Lets other work run first.
-    pub async fn yield_now(&self) {
-        self.env.yield_now().await;
-    }
-
-    /// Sleeps at least this long. The future holds no reference to the engine.
-    pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
-        self.env.sleep(ms)
-    }
-
-    /// Whether the code of a module is there.
-    pub(crate) fn has(&self, module: Module) -> bool {
-        self.env.has(module)
-    }
-
-    /// Loads the code of a module, unless it is there.
-    ///
-    /// # Errors
-    /// `Unavailable` when its file cannot be had.
-    pub(crate) fn load(&self, module: Module) -> LocalFuture<Result<()>> {
-        self.env.load(module)
-    }
-
-    /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
-    #[must_use]
-    pub fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
-    }
-
-    /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
-    /// both (V10).
-    #[must_use]
-    pub fn steady_ms(&self) -> i64 {
-        self.clock.steady_ms()
-    }
-
-    /// Sets the listener for problems that do not end the engine: a jump of the device's clock, a damaged record in a
-    /// compaction, a damaged index in a read, or failed background work. Each comes with its tree. `None`: failed work
-    /// on the tree goes on. Problems that were not reported yet are reported at once.
-    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
-        self.health.listen(listener);
-    }
-
-    /// Reports that work on a tree fails.
-    pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
-        self.health.tell(Some(tree), trouble);
-    }
-
-    /// Reports that failed work on a tree goes on.
-    pub(crate) fn tell_mended(&self, tree: TreeId) {
-        self.health.tell_mended(tree);
-    }
-
-    /// Ends the engine: every later call fails with `error`, until the store is opened again.
-    pub fn stop(&self, error: Error) {
-        let error = self.line.end(error);
-        let groups = self.line.pending.borrow_mut().fail_waiting();
-        pending::fail(groups, &error);
-        self.reserve.end();
-        self.house.tell_work_ended();
-        self.arrivals.tell(|_| true);
-        self.watches.forget();
-        // Edits wait too.
-        self.kick();
-    }
-
-    /// Finishes accepted work and releases the storage. Later calls fail with `Closed`.
-    pub async fn close(&self) {
-        self.settled().await;
-        if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
-            // No compaction may begin now: it would be cut off.
-            self.house.compactions.is_running.set(true);
-            // The flush does not wait for one either.
-            self.house.compactions.at_work.set(false);
-            if let Err(error) = self.flush().await {
-                log::warn!("the next opening has more to replay: {error}");
+    fn committed(&self, done: Committed) {
+        match done {
+            Committed::Stored => {
+                self.space.drop_soon();
+                self.start_background();
+                self.store.tick();
+            }
+            Committed::DiskFull => self.flusher.shorten_log(),
+            Committed::AllDone => {
+                self.flusher.flush_when_quiet();
+                if self.store.waits_for_flush() {
+                    // A failed flush is tried again, now that writes need it.
+                    self.start_background();
+                }
             }
         }
-        self.stop(Error::new(Code::Closed, "the database is closed"));
-        self.storage.close().await;
+    }
+
+    fn room_freed(&self) {
+        self.house.compactions.quarantine.tell_news();
+    }
+
+    fn work_due(&self) {
+        self.start_background();
+    }
+
+    fn ended(&self) {
+        self.space.reserve.end();
+        // Edits wait too.
+        self.commits.kick();
     }
 }
 

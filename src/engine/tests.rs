@@ -1,8 +1,10 @@
 //! The engine as a whole, on storage in memory, in a simulated world.
 
 use super::*;
-use crate::engine::version::Edit;
+use crate::engine::versions::version::Edit;
 use crate::env::sim::SimEnv;
+use crate::env::{Env, LocalFuture};
+use crate::error::{Code, Error, Result};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use crate::storage::{Durability, LogNumber, MemoryStorage, Storage};

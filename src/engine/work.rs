@@ -3,12 +3,11 @@
 //! The engine knows one observer, and tells it of work that has begun and that is done. What it makes of that is in
 //! [`inspect`](super::inspect), which is a module of its own. Only code of that module makes observers, so the engine can call them.
 
-use super::Engine;
-use super::inspect::WorkEvents;
-use super::memtable::Memtable;
-use super::part::Part;
-use super::partition::PartitionId;
-use super::row::{DatedFragment, Keep};
+use super::memory::memtable::Memtable;
+use super::rows::row::{DatedFragment, Keep};
+use super::store::Store;
+use super::versions::part::Part;
+use super::versions::partition::PartitionId;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::rc::Rc;
@@ -24,22 +23,19 @@ pub(super) enum WorkLine {
 /// Hears of background work.
 pub(super) trait WorkObserver {
     /// Merging begins: what the line did before and did not store is void.
-    fn begins(&self, engine: &Engine, line: WorkLine);
+    fn begins(&self, store: &Store, line: WorkLine);
 
     /// These fragments of a row are merged, newest first, and the row is written as `keep` says.
-    fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep);
+    fn merges(&self, store: &Store, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep);
 
     /// A compaction has merged a piece of a large row: so many cells, to so many, of which so many were expired or surplus.
     fn merges_piece(&self, puts: u64, merged: u64, expired: u64, surplus: u64);
 
     /// Some work is done, and about to be stored.
-    fn done(&self, engine: &Engine, done: DoneWork<'_>);
+    fn done(&self, store: &Store, done: DoneWork<'_>);
 
     /// The work that was done last is stored.
-    fn stored(&self, engine: &Engine, line: WorkLine);
-
-    /// The events behind a position.
-    fn events(&self, position: u64) -> WorkEvents;
+    fn stored(&self, store: &Store, line: WorkLine);
 }
 
 /// Why compaction does something.
@@ -101,25 +97,10 @@ pub(super) enum DoneWork<'a> {
 
 /// The parts of these segments, by level.
 pub(super) fn merged_parts<'a>(
-    partition: &'a super::partition::Partition,
+    partition: &'a super::versions::partition::Partition,
     chosen: &[(usize, SegmentId)],
 ) -> MergedParts<'a> {
     let levels = partition.levels.levels.iter().enumerate();
     let parts = levels.flat_map(|(level, parts)| parts.iter().map(move |part| (partition.id, level, &**part)));
     parts.filter(|(_, level, part)| chosen.contains(&(*level, part.segment.id))).collect()
-}
-
-impl Engine {
-    /// Who hears of background work.
-    pub(super) fn observer(&self) -> Option<Rc<dyn WorkObserver>> {
-        self.observer.borrow().clone()
-    }
-
-    /// Tells the observer, if there is one, that an index was built.
-    pub(crate) fn tell_built(&self, tree: TreeId, rows: u64) {
-        if let Some(observer) = self.observer() {
-            observer.done(self, DoneWork::Index { tree, rows });
-            observer.stored(self, WorkLine::IndexBuild);
-        }
-    }
 }

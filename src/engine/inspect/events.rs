@@ -1,15 +1,14 @@
 //! The last pieces of background work, and why each was done. They are collected from the first time that somebody asks for them.
 
-use super::layout::own;
-use crate::engine::Engine;
-use crate::engine::backlog::LONG_NS;
-use crate::engine::holds::Holds;
-use crate::engine::memtable::Memtable;
-use crate::engine::part::Part;
-use crate::engine::partition::PartitionId;
-use crate::engine::row::{self, DatedFragment, Keep};
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::rows::holds::Holds;
+use crate::engine::rows::keys::own;
+use crate::engine::rows::row::{self, DatedFragment, Keep};
+use crate::engine::store::Store;
+use crate::engine::versions::backlog::LONG_NS;
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::{CompactionReason, DoneWork, MergedParts, NewPart, SplitReason, WorkLine, WorkObserver};
-use crate::error::Result;
 use crate::format::wire::Decoded;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, TreeId};
@@ -149,9 +148,15 @@ pub struct WorkEvents {
     pub lost: u64,
 }
 
+/// An observer that remembers what it heard.
+pub(in crate::engine) trait WorkHistory: WorkObserver {
+    /// The events behind a position.
+    fn events(&self, position: u64) -> WorkEvents;
+}
+
 /// Collects events.
 #[derive(Default)]
-struct WorkRing {
+pub(super) struct WorkRing {
     events: RefCell<VecDeque<Rc<WorkEvent>>>,
     last: Cell<u64>,
     /// The work under way, by its line.
@@ -197,13 +202,13 @@ impl WorkRing {
 }
 
 impl WorkObserver for WorkRing {
-    fn begins(&self, engine: &Engine, line: WorkLine) {
-        self.under_way[line as usize].begin(Some(engine.env.ticks_us()));
+    fn begins(&self, store: &Store, line: WorkLine) {
+        self.under_way[line as usize].begin(Some(store.runtime.env.ticks_us()));
     }
 
-    fn merges(&self, engine: &Engine, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
+    fn merges(&self, store: &Store, line: WorkLine, fragments: &[DatedFragment<'_>], keep: Keep) {
         // Damage is reported by the merge itself.
-        if let Ok(dropped) = dropped(fragments, &engine.holds, keep) {
+        if let Ok(dropped) = dropped(fragments, &store.holds, keep) {
             self.drop_cells(line, dropped);
         }
     }
@@ -212,11 +217,11 @@ impl WorkObserver for WorkRing {
         self.drop_cells(WorkLine::Compaction, Dropped { surplus, expired, deleted: puts.saturating_sub(merged) });
     }
 
-    fn done(&self, engine: &Engine, done: DoneWork<'_>) {
+    fn done(&self, store: &Store, done: DoneWork<'_>) {
         let (line, work) = match done {
             DoneWork::Flush { memtable, parts, written } => {
                 let work = Work::Flush {
-                    reason: why_flushed(memtable, engine.options.memtable_bytes),
+                    reason: why_flushed(memtable, store.runtime.options.memtable_bytes),
                     bytes: memtable.bytes() as u64,
                     entries: memtable.entries(),
                     outputs: outputs(parts),
@@ -254,23 +259,25 @@ impl WorkObserver for WorkRing {
         self.under_way[line as usize].done.replace(Some(work));
     }
 
-    fn stored(&self, engine: &Engine, line: WorkLine) {
+    fn stored(&self, store: &Store, line: WorkLine) {
         let slot = &self.under_way[line as usize];
         let Some(work) = slot.done.take() else { return };
         let began = slot.began.take();
-        let took_us = began.map_or(0, |began| engine.env.ticks_us().saturating_sub(began));
+        let took_us = began.map_or(0, |began| store.runtime.env.ticks_us().saturating_sub(began));
         let number = self.last.get() + 1;
         self.last.set(number);
         let mut events = self.events.borrow_mut();
         if events.len() == MOST_EVENTS {
             events.pop_front();
         }
-        events.push_back(Rc::new(WorkEvent { number, at: engine.now_ms(), took_us, work }));
+        events.push_back(Rc::new(WorkEvent { number, at: store.runtime.clock.now_ms(), took_us, work }));
         drop(events);
         // Those who wait for events look again.
-        engine.house.tell_work_ended();
+        store.tell_work_ended();
     }
+}
 
+impl WorkHistory for WorkRing {
     fn events(&self, position: u64) -> WorkEvents {
         let events = self.events.borrow();
         let newest = self.last.get();
@@ -360,33 +367,4 @@ fn hidden(mut cells: Vec<CellChange<'_>>, retention: Retention, now: i64) -> (u6
     let expired = cells.iter().filter(is_expired).count();
     row::retain_cells(&mut cells, &retention, now, None);
     (expired as u64, (puts - expired - cells.len()) as u64)
-}
-
-impl Engine {
-    /// The events behind a position. The first call begins to collect them: there are none of the time before.
-    ///
-    /// # Errors
-    /// Those of an engine that has ended.
-    pub fn work_events(&self, position: u64) -> Result<WorkEvents> {
-        self.check_alive()?;
-        let mut observer = self.observer.borrow_mut();
-        Ok(observer.get_or_insert_with(|| Rc::<WorkRing>::default()).events(position))
-    }
-
-    /// The same, once there are any, or after so many ms without work.
-    ///
-    /// # Errors
-    /// Those of an engine that has ended.
-    pub async fn await_work_events(&self, position: u64, most_ms: u32) -> Result<WorkEvents> {
-        loop {
-            let found = self.work_events(position)?;
-            if !found.events.is_empty() {
-                return Ok(found);
-            }
-            let ended = self.house.work_ended();
-            if ended.wait_or(self.sleep(most_ms)).await.is_none() {
-                return self.work_events(position);
-            }
-        }
-    }
 }

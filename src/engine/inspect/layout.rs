@@ -2,10 +2,10 @@
 //! each tree reads.
 
 use crate::engine::Engine;
-use crate::engine::keys::{TREE_BYTES, full_key};
-use crate::engine::memtable::Memtable;
-use crate::engine::part::Part;
-use crate::engine::partition::{Partition, PartitionId, Partitions};
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::rows::keys::{full_key, own};
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::{Partition, PartitionId, Partitions};
 use crate::model::TreeId;
 use std::ops::Bound;
 use std::rc::Rc;
@@ -92,7 +92,7 @@ impl Engine {
     /// The state of the store. Reads no record.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        let view = self.view.borrow();
+        let view = self.store.view.borrow();
         let mut memtables = vec![describe(&view.memtable, false)];
         memtables.extend(view.frozen.iter().rev().map(|memtable| describe(memtable, true)));
         let mut trees: Vec<TreeLayout> = view.version.trees.iter().map(|(&tree, all)| tree_layout(tree, all)).collect();
@@ -106,7 +106,7 @@ impl Engine {
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
             log_start: view.version.log_start.0,
-            log_in_files: self.storage.has_log_in_files(),
+            log_in_files: self.runtime.storage.has_log_in_files(),
             seqno: view.visible_seqno(),
             memtables,
             trees,
@@ -130,11 +130,6 @@ fn describe(memtable: &Memtable, is_frozen: bool) -> MemtableLayout {
         log_start: memtable.first_log.0,
         rows: trees.into_iter().map(|tree| (tree, count(tree))).collect(),
     }
-}
-
-/// A key without its tree.
-pub(super) fn own(key: &[u8]) -> Vec<u8> {
-    key.get(TREE_BYTES..).unwrap_or_default().to_vec()
 }
 
 fn tree_layout(tree: TreeId, partitions: &Partitions) -> TreeLayout {

@@ -1,7 +1,8 @@
 //! Looks inside the store: its memtables and segments, the path of a read, the background work. Nothing here is needed to store
 //! or to read rows, so all of it is a gate of [`Module::Inspection`](crate::modules::Module::Inspection).
 
-mod events;
+pub(super) mod events;
+mod history;
 mod layout;
 mod segment;
 mod steps;

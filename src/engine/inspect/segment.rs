@@ -1,10 +1,10 @@
 //! One segment, read from the storage: its blocks, its index, its filter, and some of its rows.
 
-use super::layout::own;
 use crate::engine::Engine;
-use crate::engine::cache::damaged;
-use crate::engine::keys::{full_key, tree_of};
-use crate::engine::part::Segment;
+use crate::engine::rows::keys::own;
+use crate::engine::rows::keys::{full_key, tree_of};
+use crate::engine::segment::cache::damaged;
+use crate::engine::versions::part::Segment;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
 use crate::format::record::Place;
@@ -112,14 +112,14 @@ impl Engine {
     /// # Errors
     /// `Corrupt` with a damaged record; errors of the storage.
     pub async fn segment(&self, id: u64, query: SegmentQuery<'_>) -> Result<Option<SegmentContents>> {
-        self.ready().await?;
+        self.store.ready().await?;
         // While this lives, nothing deletes the segment.
-        let found = self.view.borrow().version.segments().get(&SegmentId(id)).map(Rc::clone);
+        let found = self.store.view.borrow().version.segments().get(&SegmentId(id)).map(Rc::clone);
         let Some(segment) = found else { return Ok(None) };
         match self.read_segment(&segment, query).await {
             Err(error) => {
                 // The record of a replaced leader may be deleted.
-                Box::pin(self.check_lead()).await?;
+                Box::pin(self.store.check_lead()).await?;
                 Err(error)
             }
             read => read.map(Some),
@@ -150,7 +150,7 @@ impl Engine {
                     tree: block.key(0).and_then(tree_of).unwrap_or_default(),
                     first_key: own(block.key(0).unwrap_or_default()),
                     is_continued: meta.is_continued(number),
-                    is_cached: self.cache.holds(id),
+                    is_cached: self.store.cache.holds(id),
                 });
                 for entry in (0..block.len()).filter_map(|at| block.entry(at)) {
                     contents.count(segment.seqno.unwrap_or(entry.seqno), last != entry.key);
@@ -176,14 +176,14 @@ impl Engine {
     async fn read_index(&self, segment: &Segment) -> Result<SegmentMeta> {
         let id = segment.meta();
         let place = Place::SegmentMeta(id);
-        let record = self.storage.get_blocks(&[id]).await?.pop().flatten();
+        let record = self.runtime.storage.get_blocks(&[id]).await?.pop().flatten();
         let record = record.ok_or_else(|| Error::corrupt(place, "it is missing"))?;
         SegmentMeta::open(place, &record).map_err(|damage| Error::corrupt(place, damage))
     }
 
     async fn read_records(&self, segment: &Segment, blocks: std::ops::Range<u32>) -> Result<Vec<Bytes>> {
         let ids: Vec<BlockId> = blocks.map(|block| segment.block(block)).collect();
-        let records = self.storage.get_blocks(&ids).await?;
+        let records = self.runtime.storage.get_blocks(&ids).await?;
         let missing = |id: &BlockId| Error::corrupt(Place::Block(*id), "it is missing");
         ids.iter().zip(records).map(|(id, record)| record.ok_or_else(|| missing(id))).collect()
     }

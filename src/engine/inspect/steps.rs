@@ -2,9 +2,9 @@
 
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
-use crate::engine::compaction::{Work as Job, work_of_compaction};
-use crate::engine::partition::PartitionId;
-use crate::engine::split::Change;
+use crate::engine::background::compaction::{Change, Compactor, Work as Job, work_of_compaction};
+use crate::engine::background::flush::Flusher;
+use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Error, Result};
 use crate::model::TreeId;
@@ -47,8 +47,8 @@ pub enum DueWork {
 
 impl Engine {
     fn check_pausable(&self) -> Result<()> {
-        if self.options.pausable {
-            return self.check_alive();
+        if self.runtime.options.pausable {
+            return self.store.check_alive();
         }
         let text = "Background work can be paused in an instance in memory only.";
         Err(Error::parameter(text).with_hint("Open a sandbox: open(name, { storage: \"memory\" })."))
@@ -64,8 +64,8 @@ impl Engine {
         self.house.is_paused.set(true);
         self.work_events(u64::MAX)?;
         while self.house.flushes.is_running.get() || self.house.compactions.is_running.get() {
-            self.house.work_ended().wait().await;
-            self.check_alive()?;
+            self.store.work_ended().wait().await;
+            self.store.check_alive()?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Engine {
     pub fn resume_work(&self) -> Result<()> {
         self.check_pausable()?;
         self.house.is_paused.set(false);
-        self.house.compactions.must_search.set(true);
+        self.store.must_search.set(true);
         self.start_background();
         Ok(())
     }
@@ -98,32 +98,9 @@ impl Engine {
             return Err(Error::parameter("Background work is not paused: pause it, then step."));
         }
         let before = self.work_events(u64::MAX)?.position;
-        self.apart(async |engine: Rc<Self>| engine.step().await).await?;
+        let work = step(Rc::clone(&self.flusher), Rc::clone(&self.compactor));
+        self.runtime.apart(Box::pin(work)).await?;
         Ok(self.work_events(before)?.events)
-    }
-
-    async fn step(&self) -> Result<()> {
-        while self.house.flushes.is_running.get() {
-            self.house.work_ended().wait().await;
-            self.check_alive()?;
-        }
-        if !self.view.borrow().frozen.is_empty() {
-            self.house.flushes.is_running.set(true);
-            let flushed = self.flush_oldest().await;
-            self.house.flushes.is_running.set(false);
-            self.house.tell_work_ended();
-            return flushed.map(drop).inspect_err(|error| self.flush_failed(error));
-        }
-        let _hold = self.hold_compaction().await?;
-        if let Some(change) = self.next_change() {
-            let (tree, id) = change.place();
-            let done = work_of_compaction(self, Job::Change(change)).await;
-            self.note(tree, id, done)?;
-        } else if let Some(job) = self.next_job(false) {
-            work_of_compaction(self, Job::Job(job)).await?;
-        }
-        self.drop_unreferenced().await;
-        Ok(())
     }
 
     /// The next piece of work. Loads the code of compaction, which knows it.
@@ -132,21 +109,46 @@ impl Engine {
     /// As for [`Engine::pause_work`]; `Unavailable` without that code.
     pub async fn due_work(&self) -> Result<Option<DueWork>> {
         self.check_pausable()?;
-        if let Some(memtable) = self.view.borrow().frozen.front() {
+        if let Some(memtable) = self.store.view.borrow().frozen.front() {
             return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
         }
-        self.load_compaction().await?;
-        if let Some(change) = self.next_change() {
+        self.compactor.load_compaction().await?;
+        if let Some(change) = self.compactor.next_change() {
             let (tree, partition) = change.place();
             return Ok(Some(match change {
                 Change::Split(..) => DueWork::Split { tree, partition },
                 Change::Merge(..) => DueWork::Merge { tree, partition },
             }));
         }
-        Ok(self.next_job(false).map(|job| {
-            let (reason, inputs, to) = job.describe(&self.options.shape);
+        Ok(self.compactor.next_job(false).map(|job| {
+            let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
             let inputs = inputs_of(job.tree, &inputs);
             DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) }
         }))
     }
+}
+
+/// Does the piece of work that is due.
+async fn step(flusher: Rc<Flusher>, compactor: Rc<Compactor>) -> Result<()> {
+    while compactor.house.flushes.is_running.get() {
+        compactor.store.work_ended().wait().await;
+        compactor.store.check_alive()?;
+    }
+    if !compactor.store.view.borrow().frozen.is_empty() {
+        compactor.house.flushes.is_running.set(true);
+        let flushed = flusher.flush_oldest().await;
+        compactor.house.flushes.is_running.set(false);
+        compactor.store.tell_work_ended();
+        return flushed.map(drop).inspect_err(|error| flusher.flush_failed(error));
+    }
+    let _hold = compactor.hold_compaction().await?;
+    if let Some(change) = compactor.next_change() {
+        let (tree, id) = change.place();
+        let done = work_of_compaction(&compactor, Job::Change(change)).await;
+        compactor.note(tree, id, done)?;
+    } else if let Some(job) = compactor.next_job(false) {
+        work_of_compaction(&compactor, Job::Job(job)).await?;
+    }
+    compactor.space.drop_unreferenced().await;
+    Ok(())
 }

@@ -1,20 +1,20 @@
 //! The path of a read of one row: where it looks, where it need not look and why, and what that costs.
 //!
-//! A plain read pays nothing for this: the path is walked here, beside the code of reads (`engine/read.rs`), over the same data and
+//! A plain read pays nothing for this: the path is walked here, beside the code of reads (`engine/read/reader.rs`), over the same data and
 //! by the same rules. It loads what the read would load, so a plain read that follows in the same turn finds all of it. The tests
 //! compare both.
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
-use crate::engine::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
-use crate::engine::images::Image;
-use crate::engine::keys::full_key;
-use crate::engine::memtable::Memtable;
-use crate::engine::part::Part;
-use crate::engine::partition::{Partition, PartitionId};
-use crate::engine::read::{Depth, Look, Needs};
-use crate::engine::row::RowView;
-use crate::engine::snapshot::Snapshot;
+use crate::engine::memory::images::Image;
+use crate::engine::memory::memtable::Memtable;
+use crate::engine::read::reader::{Look, Needs, ReadRequest};
+use crate::engine::rows::keys::full_key;
+use crate::engine::rows::row::{Depth, RowView};
+use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
+use crate::engine::versions::part::Part;
+use crate::engine::versions::partition::{Partition, PartitionId};
+use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::Place;
@@ -128,13 +128,13 @@ impl Engine {
     pub async fn trace(&self, tree: TreeId, key: &[u8], needs: Option<&Needs<'_>>) -> Result<Trace> {
         let keys = [full_key(tree, key)];
         let [key] = &keys;
-        drop(self.after_pending_rows(&keys).await?);
-        self.ready().await?;
-        self.make_records_of(tree)?;
+        drop(self.order.after_pending_rows(&keys).await?);
+        self.store.ready().await?;
+        self.store.make_records_of(tree)?;
         let (mut pins, mut fetched) = (Pins::default(), Fetched::default());
         let mut needs = needs;
         loop {
-            let snapshot = self.snapshot(None, tree, None);
+            let snapshot = self.store.snapshot(None, tree, None);
             let mut walk = Walk { needs, ..Walk::of(self, key, &pins, &fetched) };
             walk.all(&snapshot)?;
             let Walk { wants, trace, must_see_all, .. } = walk;
@@ -163,13 +163,15 @@ impl Engine {
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
         let mut there = |at: usize, row: Option<&RowView<'_>>| visit(at, row.filter(|row| !row.is_deleted()));
-        self.read_at((Depth::Stored, None), None, tree, &[key], &mut there).await
+        let keys = [key];
+        let request = ReadRequest { depth: Depth::Stored, shows_deleted: true, ..ReadRequest::of(tree, &keys) };
+        self.reader.read(request, &mut there).await
     }
 
     /// Loads records, and notes their stored bytes.
     async fn fetch_traced(&self, wants: &[RecordId], pins: &mut Pins, fetched: &mut Fetched) -> Result<()> {
-        let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.cache.holds(*id)).collect();
-        let records = self.storage.get_blocks(&ids).await?;
+        let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.store.cache.holds(*id)).collect();
+        let records = self.runtime.storage.get_blocks(&ids).await?;
         for (id, record) in ids.iter().zip(records) {
             let Some(record) = record else { continue };
             let is_block = wants.contains(&RecordId::Block(*id));
@@ -181,14 +183,14 @@ impl Engine {
                 SegmentMeta::open(Place::SegmentMeta(*id), &record).ok().map(|meta| DecodedRecord::Meta(Rc::new(meta)))
             };
             if let Some(decoded) = decoded {
-                self.cache.insert(*id, decoded.clone());
+                self.store.cache.insert(*id, decoded.clone());
                 pins.insert(*id, decoded);
             }
             fetched.insert(*id, record.len() as u64);
         }
         // What could not be opened is loaded as any read does it: it tells the damage, or repairs an index.
         let left: Vec<RecordId> = wants.iter().copied().filter(|want| pins.get(&want.id()).is_none()).collect();
-        self.load_wanted(left, pins, Usage::All).await
+        self.reader.load_wanted(left, pins, Usage::All).await
     }
 }
 
@@ -232,9 +234,14 @@ impl<'w> Walk<'w> {
         self.trace.seqno = snapshot.seqno;
         let partition = snapshot.tree.as_ref().and_then(|tree| tree.holding(self.key));
         self.trace.partition = partition.map(|partition| partition.id);
-        let look =
-            Look { snapshot, pins: self.pins, needs: None, images: Some(&self.engine.images), depth: Depth::Visible };
-        let image = self.engine.image(look, self.key);
+        let look = Look {
+            snapshot,
+            pins: self.pins,
+            needs: None,
+            images: Some(&self.engine.store.images),
+            depth: Depth::Visible,
+        };
+        let image = self.engine.reader.image(look, self.key);
         for (at, memtable) in snapshot.memtables.iter().enumerate() {
             self.memtable(memtable, at, snapshot.seqno, image.as_deref())?;
         }
@@ -262,11 +269,11 @@ impl<'w> Walk<'w> {
         }
         let ends = found.iter().any(|dated| dated.fragment.head().hides_older);
         let damage = |damage| Error::internal(format!("a fragment in the memtable: {damage}"));
-        self.deletes_versions |= crate::engine::row::deletes_versions(&found).map_err(damage)?;
+        self.deletes_versions |= crate::engine::rows::row::deletes_versions(&found).map_err(damage)?;
         self.is_complete = ends;
         self.trace.fragments += found.len() as u64;
         // The memtable that takes writes comes first, unless it is empty.
-        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.engine.view.borrow().memtable);
+        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.engine.store.view.borrow().memtable);
         self.trace.steps.push(TraceStep::Memtable { is_frozen, fragments: found.len() as u64, ends });
         Ok(())
     }
@@ -301,7 +308,7 @@ impl<'w> Walk<'w> {
             self.trace.steps.push(step(Verdict::NotNeeded, None));
             return Ok(());
         }
-        let meta = match self.engine.cache.meta(part.segment.meta(), self.pins) {
+        let meta = match self.engine.store.cache.meta(part.segment.meta(), self.pins) {
             Ok(meta) => meta,
             Err(want) => {
                 self.wants.push(want);
@@ -321,7 +328,7 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let id = part.segment.block(number);
-            let block = match self.engine.cache.block(id, self.pins) {
+            let block = match self.engine.store.cache.block(id, self.pins) {
                 Ok(block) => block,
                 Err(want) => {
                     self.wants.push(want);

@@ -43,7 +43,7 @@ fn forty_runs(env: &SimEnv, options: &Options) -> MemoryStorage {
 }
 
 fn level0(engine: &Engine) -> usize {
-    let view = engine.view.borrow();
+    let view = engine.store.view.borrow();
     let partitions = view.version.trees.values().flat_map(|all| all.all());
     partitions.map(|one| one.level0_len()).max().unwrap_or(0)
 }

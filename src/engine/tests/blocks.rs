@@ -1,9 +1,9 @@
 //! The sizes of blocks.
 
-use super::cache::{Pins, RecordId, Usage};
-use super::keys::{full_key, tree_range};
-use super::merge::{Merge, MergeStep};
 use super::*;
+use crate::engine::read::merge::{Merge, MergeStep};
+use crate::engine::rows::keys::{full_key, tree_range};
+use crate::engine::segment::cache::{Pins, RecordId, Usage};
 use crate::format::record::MAX_COLUMNS_RAW;
 use crate::model::InstanceKind;
 use crate::storage::Storage;
@@ -25,7 +25,7 @@ fn i4_each_block_of_a_capacity_instance_is_in_columns() {
         engine.flush().await.expect("flushed");
         engine.compact().await.expect("compacted");
     });
-    let segments = engine.view.borrow().version.segments();
+    let segments = engine.store.view.borrow().version.segments();
     let ids = segments.values().flat_map(|segment| (0..segment.blocks).map(|block| segment.block(block)));
     let records = env.run(storage.get_blocks(&ids.collect::<Vec<_>>())).expect("read");
     let raws = records.iter().flatten().map(|record| u32::from_le_bytes(record[8..12].try_into().expect("four")));
@@ -48,20 +48,20 @@ fn r3_a_walk_takes_no_block_of_which_single_rows_were_decoded() {
     env.crash();
     let engine = open(&env, &storage, &Options::default());
     let (range, key) = (tree_range(TREE, all()), full_key(TREE, b"k1000"));
-    let segment = engine.view.borrow().version.segments().values().next().expect("one").clone();
+    let segment = engine.store.view.borrow().version.segments().values().next().expect("one").clone();
     let mut pins = Pins::default();
     let wants = [RecordId::Meta(segment.meta())];
-    env.run(engine.load_records(&wants, &mut pins, Usage::All)).expect("read");
+    env.run(engine.reader.load_records(&wants, &mut pins, Usage::All)).expect("read");
     let blocks: Vec<RecordId> = (0..segment.blocks).map(|block| RecordId::Block(segment.block(block))).collect();
-    env.run(engine.load_records(&blocks, &mut pins, Usage::Rows(&[&key]))).expect("read");
-    let rows = |id: crate::storage::BlockId| engine.cache.rows(id, &pins).expect("pinned").len();
+    env.run(engine.reader.load_records(&blocks, &mut pins, Usage::Rows(&[&key]))).expect("read");
+    let rows = |id: crate::storage::BlockId| engine.store.cache.rows(id, &pins).expect("pinned").len();
     let decoded: usize = blocks.iter().map(|block| rows(block.id())).sum();
     assert!((1..200).contains(&decoded), "{decoded} rows are decoded of 2000");
 
-    let snapshot = engine.snapshot(None, TREE, None);
+    let snapshot = engine.store.snapshot(None, TREE, None);
     let mut merge = Merge::new(snapshot.sources(&range), range, Direction::Forward, snapshot.seqno);
     let mut visited = 0;
-    let step = merge.step(&engine.cache, &pins, &mut |_, _| {
+    let step = merge.step(&engine.store.cache, &pins, &mut |_, _| {
         visited += 1;
         Ok(ControlFlow::Continue(()))
     });

@@ -1,7 +1,7 @@
 //! ST1: records of changes are made late, and nobody can tell.
 
 use super::*;
-use crate::engine::pending::Pending;
+use crate::engine::store::pending::Pending;
 use crate::error::{Code, Error};
 use crate::format::fragment::FragmentHead;
 use crate::format::record;

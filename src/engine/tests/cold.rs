@@ -34,7 +34,7 @@ fn stored(form: Form, in_one: bool) -> (SimEnv, MemoryStorage, SegmentId) {
             engine.compact().await.expect("compacted");
         }
     });
-    let segments = engine.view.borrow().version.segments();
+    let segments = engine.store.view.borrow().version.segments();
     let ids: Vec<SegmentId> = segments.keys().copied().collect();
     assert_eq!(ids.len() == 1, in_one);
     (env, storage, ids[0])

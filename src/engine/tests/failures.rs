@@ -92,7 +92,7 @@ fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
     told.start(&env, "second", adding(&engine));
     // The other write is stored, and the commit of the increment begins. The second memtable freezes, so writes are held
     // up.
-    let next = engine.line.next_log();
+    let next = engine.store.line.next_log();
     gates.hold(move |call| match call {
         Call::Commit(commit) => commit.log.iter().any(|(number, _)| *number > next),
         _ => is_stage(call),
@@ -101,7 +101,7 @@ fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
     assert!(
         told.of("other").is_some()
             && told.of("second").is_none()
-            && engine.view.borrow().held_up(engine.house.flushes.has_failed())
+            && engine.store.view.borrow().held_up(engine.store.last_flush.has_failed())
     );
     gates.fail(1, is_stage, Moment::Before, Code::QuotaExceeded);
     gates.hold(is_write);
@@ -151,7 +151,7 @@ fn nobody_waits_for_an_engine_that_was_ended_while_writing_was_held_up() {
         env.run(set(&engine, key, 1)).expect("written");
         told.start(&env, "flush", flushing(&engine));
     }
-    assert!(engine.view.borrow().held_up(engine.house.flushes.has_failed()));
+    assert!(engine.store.view.borrow().held_up(engine.store.last_flush.has_failed()));
     told.start(&env, "write", setting(&engine, "c"));
     let load = engine.start_load(TREE);
     load.push(b"k", &RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] }).expect("taken");

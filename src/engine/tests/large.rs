@@ -123,7 +123,7 @@ fn only_a_segment_with_a_large_row_is_of_the_newer_format() {
             engine.flush().await.expect("flushed");
         });
         let segments = env.run(crate::storage::Storage::list_segments(&storage)).expect("listed");
-        let view = engine.view.borrow();
+        let view = engine.store.view.borrow();
         let part = &view.version.trees.get(&TREE).expect("a tree").all()[0].levels.levels[0][0];
         assert_eq!(segments, [part.segment.id]);
         let records = env.run(crate::storage::Storage::get_blocks(&storage, &[part.segment.meta()])).expect("read");
@@ -140,7 +140,7 @@ fn an_index_of_a_later_version_is_refused_and_not_made_anew() {
         write(&engine, "k", ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
         engine.flush().await.expect("flushed");
     });
-    let segments = engine.view.borrow().version.segments();
+    let segments = engine.store.view.borrow().version.segments();
     let meta = segments.values().next().expect("a segment").meta();
     let outcome = |version: Option<u8>| {
         let place = Place::SegmentMeta(meta);
@@ -174,19 +174,20 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
                 write(&engine, key, ChangeKind::Update, 1, &cells(round * 100)).await;
                 write(&engine, &format!("{key}0"), ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
             }
-            holds.push(engine.holds.hold(engine.last_seqno()));
+            holds.push(engine.store.holds.hold(engine.last_seqno()));
             engine.flush().await.expect("flushed");
         }
         engine.compact().await.expect("compacted");
     });
-    let segments = engine.view.borrow().version.segments();
+    let segments = engine.store.view.borrow().version.segments();
     let (mut cuts, mut others) = (0, 0);
     for segment in segments.values() {
-        let mut pins = cache::Pins::default();
-        let wants = [cache::RecordId::Meta(segment.meta())];
-        env.run(engine.load_records(&wants, &mut pins, cache::Usage::Once)).expect("read");
-        let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
-        let rebuilt = env.run(engine.cache.rebuild(&engine.storage, segment.meta())).expect("rebuilt");
+        let mut pins = crate::engine::segment::cache::Pins::default();
+        let wants = [crate::engine::segment::cache::RecordId::Meta(segment.meta())];
+        env.run(engine.reader.load_records(&wants, &mut pins, crate::engine::segment::cache::Usage::Once))
+            .expect("read");
+        let written = engine.store.cache.meta(segment.meta(), &pins).expect("loaded");
+        let rebuilt = env.run(engine.store.cache.rebuild(&engine.runtime.storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));
         for block in 0..segment.blocks {
             assert_eq!(rebuilt.first_key(block), written.first_key(block));

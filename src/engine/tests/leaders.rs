@@ -16,7 +16,7 @@ fn r4_an_opening_tells_of_a_gap_in_the_log() {
                 env.run(write(&engine, "z", ChangeKind::Put, 1, &[put("x", 1, 1)]));
                 env.run(engine.flush()).expect("flushed");
             }
-            let first = engine.line.next_log();
+            let first = engine.store.line.next_log();
             for key in ["a", "b", "c", "d"] {
                 env.run(write(&engine, key, ChangeKind::Put, 1, &[put("x", 1, 1)]));
             }
@@ -78,9 +78,9 @@ fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     let stale = env.run(Engine::open(storage, Rc::new(env.clone()), Options::default())).expect("opens");
     let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[put("x", 1, 1)] };
     env.run(stale.write(TREE, b"a", &change, None)).expect("written");
-    env.run(stale.fill_reserve()).expect("there is room");
+    env.run(stale.space.fill_reserve()).expect("there is room");
     let leader = open(&env, &memory, &Options::default());
-    env.run(leader.fill_reserve()).expect("it is there");
+    env.run(leader.space.fill_reserve()).expect("it is there");
     memory.set_quota(Some(memory.bytes()));
     assert_eq!(env.run(stale.flush()).expect_err("fenced").code(), Code::Fenced);
     assert!(memory.bytes() > Options::default().reserve_bytes);

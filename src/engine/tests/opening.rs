@@ -12,7 +12,7 @@ const LITTLE: (usize, u64) = (225, 5700);
 /// The log records, and writes in them, that an opening of this storage replays.
 fn replayed(storage: &MemoryStorage) -> (usize, u64) {
     let engine = open(&SimEnv::new(NOW), &storage.image(), &Options::default());
-    let view = engine.view.borrow();
+    let view = engine.store.view.borrow();
     let memtables = view.memtables();
     // Its own leadership record was not replayed.
     (view.log.len() - 1, memtables.map(|memtable| memtable.entries()).sum())
@@ -76,7 +76,7 @@ fn q_large_values_leave_little_to_replay_too() {
     for i in 0..300 {
         let cells = [CellChange { column: "x", op: CellOp::Put(i, ValueRef::String(&value)) }];
         env.run(write(&engine, &format!("k{i:06}"), ChangeKind::Put, i, &cells));
-        let view = engine.view.borrow();
+        let view = engine.store.view.borrow();
         let bytes: usize = view.memtables().map(|memtable| memtable.bytes()).sum();
         assert!(bytes <= 20_000_000, "{bytes} bytes after {i} values");
     }
@@ -89,7 +89,7 @@ fn q_openings_and_changes_of_the_manifest_alone_do_not_make_the_log_longer_for_e
         for round in 0..700 {
             let engine = open(&env, &storage, &Options::default());
             if round % 3 == 0 {
-                env.run(engine.commit_edit(Edit::default())).expect("committed");
+                env.run(engine.commits.commit_edit(Edit::default())).expect("committed");
             }
             // Killed at any point.
             env.crash();
@@ -126,7 +126,7 @@ fn what_an_opening_replays_says_what_was_written_in_records_large_and_small() {
         });
         env.run(write(&engine, "k000001", ChangeKind::Update, NOW + round, &[put("d", round, round)]));
     }
-    let log = engine.view.borrow().log.clone();
+    let log = engine.store.view.borrow().log.clone();
     assert!(log.iter().any(|(_, bytes)| *bytes > 16 << 10), "there are large records: {log:?}");
     let written = env.run(scan(&engine, all(), Direction::Forward));
     assert!(written.len() == 2000 && written.iter().all(|(_, cells)| cells.len() > 1));
@@ -148,7 +148,7 @@ fn q_lives_that_all_end_in_the_middle_of_a_flush_leave_little_to_replay() {
         let engine = open(&env, &storage, &Options::default());
         let flushes = engine.metrics().flushes;
         for i in 0..900 {
-            if engine.metrics().flushes > flushes || !engine.view.borrow().frozen.is_empty() && i > 500 {
+            if engine.metrics().flushes > flushes || !engine.store.view.borrow().frozen.is_empty() && i > 500 {
                 break;
             }
             env.run(write(&engine, &format!("k{life:02}{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]));
@@ -212,7 +212,7 @@ fn q_writes_go_on_while_a_flush_cannot() {
             write(&engine, &format!("k{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]).await;
         }
     });
-    engine.house.flushes.record(Some(Error::new(Code::QuotaExceeded, "full")));
+    engine.store.last_flush.record(Some(Error::new(Code::QuotaExceeded, "full")));
     env.run(async {
         for i in 0..4000 {
             write(&engine, &format!("l{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]).await;

@@ -44,7 +44,7 @@ async fn write_over(
 async fn get_over(engine: &Engine, overlay: &Overlay, key: &str) -> Option<Cells> {
     let mut found = None;
     let mut visit = |_: usize, row: Option<&RowView<'_>>| found = row.filter(|row| !row.is_deleted()).map(cells);
-    engine.read_over(Some(overlay), TREE, &[key.as_bytes()], &mut visit).await.expect("read");
+    engine.read_parts(Some(overlay), TREE, &[key.as_bytes()], None, &mut visit).await.expect("read");
     found
 }
 

@@ -1,7 +1,7 @@
 //! A filter passes rows over by the columns of their blocks, and no other rows.
 
 use super::*;
-use crate::engine::passing::{BlockFilter, BlockRows};
+use crate::engine::read::passing::{BlockFilter, BlockRows};
 use crate::model::filter::FilterColumn;
 use crate::model::{KeyValue, encode_key};
 

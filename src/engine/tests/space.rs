@@ -1,10 +1,10 @@
 //! Freed space: unused data goes, and no other data.
 
 use super::*;
-use crate::engine::merge::Sources;
-use crate::engine::partition::Partition;
-use crate::engine::rewrite::Input;
-use crate::engine::row::Keep;
+use crate::engine::background::rewrite::Input;
+use crate::engine::rows::row::Keep;
+use crate::engine::versions::partition::Partition;
+use crate::engine::versions::snapshot::Sources;
 use crate::engine::work::CompactionReason;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
@@ -110,17 +110,18 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
         for i in 0..15 {
             write(engine, &format!("k{i:04}"), ChangeKind::Put, NOW, &[put("x", NOW, i)]).await;
         }
-        let memtable = Rc::clone(&engine.view.borrow().memtable);
+        let memtable = Rc::clone(&engine.store.view.borrow().memtable);
         let sources = Sources { memtables: vec![memtable], runs: Vec::new() };
-        let (parts, _) = engine.rewrite(vec![Input { sources, keep: Keep::All }]).await.expect("staged");
+        let (input, rewriter) = (Input { sources, keep: Keep::All }, &engine.compactor.rewriter);
+        let (parts, _) = rewriter.rewrite(vec![input]).await.expect("staged");
         let staged = crate::storage::Storage::list_segments(&disk.storage).await.expect("listed");
         assert_eq!(staged.len(), 1, "its blocks are stored, and named by no manifest");
         let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
         let drop = Edit { drop_trees: vec![TREE], ..Edit::default() };
-        let number = engine.line.next_log();
-        let (added, dropped) = futures_util::future::join(engine.commit_edit(add), engine.commit_edit(drop)).await;
+        let (number, commits) = (engine.store.line.next_log(), &engine.commits);
+        let (added, dropped) = futures_util::future::join(commits.commit_edit(add), commits.commit_edit(drop)).await;
         added.and(dropped).expect("both are stored");
-        assert_eq!(engine.line.next_log().0, number.0 + 1, "by one commit");
+        assert_eq!(engine.store.line.next_log().0, number.0 + 1, "by one commit");
     });
     disk.env.run_until_idle();
     assert_eq!(disk.stored(), 0);
@@ -146,7 +147,7 @@ fn what_flushes_bring_to_many_partitions_is_gathered_together() {
     let mut most = 0;
     for round in 2..10 {
         change((0..4000).step_by(100), round);
-        let view = disk.engine.view.borrow();
+        let view = disk.engine.store.view.borrow();
         let partitions = view.version.trees.get(&TREE).expect("there").all();
         let above = |partition: &Rc<Partition>| -> Vec<_> {
             let levels = partition.levels.levels.iter().take(4).skip(1).flatten();
@@ -250,8 +251,8 @@ fn v4_expired_space_comes_back_though_somebody_reads_whenever_the_clock_is_looke
             disk.read_some();
             disk.bytes()
         };
-        let seqno = if older { 1 } else { disk.engine.view.borrow().visible_seqno() };
-        let hold = disk.engine.holds.hold(seqno);
+        let seqno = if older { 1 } else { disk.engine.store.view.borrow().visible_seqno() };
+        let hold = disk.engine.store.holds.hold(seqno);
         assert_eq!(minute(0), full);
         assert_eq!(minute(10) == full, older);
         drop(hold);
@@ -308,7 +309,7 @@ fn expired_rows_stay_while_somebody_reads_an_older_instant() {
     disk.change(0..1000, ChangeKind::Put, NOW);
     disk.env.run(disk.engine.compact()).expect("compacted");
     disk.change(0..100, ChangeKind::Delete, NOW);
-    let hold = disk.engine.holds.hold(1);
+    let hold = disk.engine.store.holds.hold(1);
     disk.env.set_now(NOW + DAY / 2);
     disk.change(0..500, ChangeKind::Delete, NOW);
     drop(hold);
@@ -334,7 +335,7 @@ fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_abov
             write(&disk.engine, &format!("k{i:04}"), ChangeKind::Update, newer + 1, &[deleted]).await;
         }
         disk.engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
-        disk.engine.compact_all().await.expect("merged");
+        disk.engine.compactor.compact_all().await.expect("merged");
     });
     disk.env.run_until_idle();
     let rows = disk.env.run(scan(&disk.engine, all(), Direction::Forward));
@@ -365,15 +366,15 @@ fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deleti
             let lowering = async {
                 disk.engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
                 // Memory goes into a segment; the deletion does not.
-                if disk.engine.view.borrow().has_to_flush() {
-                    disk.engine.freeze();
+                if disk.engine.store.view.borrow().has_to_flush() {
+                    disk.engine.store.freeze();
                 }
             };
             futures_util::future::join(deletion, lowering).await;
         });
         disk.env.run_until_idle();
-        assert!(disk.engine.view.borrow().frozen.is_empty());
-        disk.env.run(disk.engine.compact_all()).expect("merged");
+        assert!(disk.engine.store.view.borrow().frozen.is_empty());
+        disk.env.run(disk.engine.compactor.compact_all()).expect("merged");
         assert_eq!(disk.env.run(get(&disk.engine, "k0000")), Some(vec![("x".into(), older, 0)]));
         // In the end the lower number applies.
         disk.env.run(async {
@@ -404,9 +405,9 @@ fn little_is_remembered_of_trees_that_are_gone() {
         assert_eq!(disk.engine.house.compactions.oversized_keys.borrow().len(), 1, "{tree:?}");
         disk.engine.drop_tree(tree);
         disk.env.run_until_idle();
-        assert!(!disk.engine.view.borrow().version.trees.contains_key(&tree));
+        assert!(!disk.engine.store.view.borrow().version.trees.contains_key(&tree));
     }
-    let view = disk.engine.view.borrow();
+    let view = disk.engine.store.view.borrow();
     assert!((1..8).all(|id| view.dropped_trees.contains(TreeId(id)) == (2..6).contains(&id)));
     assert_eq!(view.retentions.0.len(), 1);
 }
@@ -503,7 +504,8 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            engine.compact_partition(TREE, ahead, engine.now_ms(), CompactionReason::Asked).await.expect("compacted");
+            let (compactor, now) = (&engine.compactor, engine.now_ms());
+            compactor.compact_partition(TREE, ahead, now, CompactionReason::Asked).await.expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {
                 seen += 1;

@@ -1,0 +1,4 @@
+//! Who waits for changes.
+
+pub(super) mod arrivals;
+pub(super) mod watches;

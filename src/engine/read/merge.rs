@@ -1,0 +1,269 @@
+//! Merges sorted sources: memtables and runs of segment parts.
+//!
+//! A step is one synchronous section. It visits rows in key order until the visitor has enough, the range ends, or a
+//! block is not in memory. Then it names these blocks. The caller loads them and takes the next step from the key after
+//! the last visited one. So no cursor and no borrow outlives an await. Reads, flush and compaction share this code.
+
+use super::large_row::LargeRow;
+use super::passing::{BlockFilter, Passing};
+use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
+use crate::collections::order::compare;
+use crate::engine::memory::memtable::{Rows, Slots};
+use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
+use crate::engine::rows::row::DatedFragment;
+use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
+use crate::engine::versions::snapshot::Sources;
+use crate::error::{Error, Result};
+use std::cell::Ref;
+use std::cmp::Ordering;
+use std::collections::btree_map;
+use std::ops::{Bound, ControlFlow};
+
+/// How a step ended.
+pub(crate) enum MergeStep {
+    /// The range is at its end.
+    Done,
+    /// The visitor has enough rows.
+    Stopped,
+    /// These records have to be loaded first; pin the others meanwhile.
+    Need(Vec<RecordId>, Pins),
+    /// The walk has reached a large row and will continue behind it. Has the records to pin.
+    Large(LargeRow, Pins),
+    /// Many rows were visited without a stop. Other work of the thread may go first.
+    Pause,
+}
+
+/// A walk over a range, step by step.
+#[derive(Debug)]
+pub(crate) struct Merge {
+    pub(crate) sources: Sources,
+    /// The rest of the range.
+    range: KeyRange,
+    direction: Direction,
+    /// Writes after this are invisible.
+    seqno: u64,
+    /// The place of each run's cursor at the end of the last step. The key before it may lie in a finished block, which
+    /// must not be loaded again to find the place.
+    places: Vec<RunPlace>,
+    /// The number of blocks of a run to fetch at once; grows during the walk.
+    read_ahead: u32,
+    most_ahead: u32,
+    /// Large rows are not visited; the step ends at each of them.
+    piecewise: bool,
+}
+
+/// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
+pub(crate) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<ControlFlow<()>> + 'v;
+
+const MAX_READ_AHEAD: u32 = 8;
+
+/// A row with more bytes than this is not merged at once: decoded, its cells take several times as much.
+const MOST_AT_ONCE: usize = 256 << 10;
+
+/// The most rows that a step visits, so that a long stretch of deleted rows does not hold the thread.
+const STEP_ROWS: u32 = 5000;
+
+impl Merge {
+    pub(crate) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
+        let places = sources.runs.iter().map(|run| RunPlace { left: run.len(), block: None }).collect();
+        Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
+    }
+
+    /// Returns rows in several blocks, or in large blocks of several runs, as [`MergeStep::Large`], so that no row has to
+    /// fit in memory. The sources must not include memtables.
+    pub(crate) fn piecewise(&mut self) {
+        self.piecewise = true;
+    }
+
+    /// Limits read-ahead to so many blocks of each run.
+    pub(crate) fn read_ahead_at_most(&mut self, blocks: u32) {
+        self.most_ahead = blocks.clamp(1, MAX_READ_AHEAD);
+    }
+
+    /// Takes one step.
+    pub(crate) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<MergeStep> {
+        self.step_passing(cache, pins, None, visit)
+    }
+
+    /// Takes one step, in which a filter may pass rows over.
+    pub(crate) fn step_passing(
+        &mut self,
+        cache: &BlockCache,
+        pins: &Pins,
+        filter: Option<&dyn BlockFilter>,
+        visit: &mut Visit<'_>,
+    ) -> Result<MergeStep> {
+        let Self { sources, range, direction, seqno, places, read_ahead, most_ahead, piecewise } = self;
+        let (direction, seqno, piecewise) = (*direction, *seqno, *piecewise);
+        if is_empty(range) {
+            return Ok(MergeStep::Done);
+        }
+        let bounds = range.bounds();
+        let rows: Vec<Ref<'_, Rows>> = sources.memtables.iter().map(|memtable| memtable.rows()).collect();
+        let mut tables: Vec<TableCursor<'_>> =
+            rows.iter().map(|rows| TableCursor::new(rows, bounds, direction)).collect();
+
+        let mut wants = Vec::new();
+        let mut runs = Vec::new();
+        for (run, place) in sources.runs.iter().zip(&*places) {
+            let mut cursor = RunCursor::new(run, *place, (cache, pins), direction, piecewise);
+            match cursor.seek(bounds) {
+                Ok(()) => runs.push(cursor),
+                Err(Halt(more)) => wants.extend(more),
+            }
+        }
+        if !wants.is_empty() {
+            // A moving cursor asks for one record after another, so it keeps those it had.
+            let mut kept = pins.clone();
+            for (id, record) in held(&runs).iter() {
+                kept.insert(*id, record.clone());
+            }
+            return Ok(MergeStep::Need(wants, kept));
+        }
+
+        let mut last: Vec<u8> = Vec::new();
+        // Most ranges lie in one source. A cursor at its end stays there.
+        let with_keys = tables.iter().filter(|table| table.current.is_some()).count()
+            + runs.iter().filter(|run| run.at.is_some()).count();
+        let alone = with_keys == 1;
+        let mut visited = 0;
+        let mut passing = filter.map(|filter| Passing::new(filter, cache, (bounds, direction), seqno));
+        let outcome = loop {
+            let key = if alone {
+                runs.iter().find_map(RunCursor::key).or_else(|| tables.iter().find_map(TableCursor::key))
+            } else {
+                let keys = tables.iter().filter_map(TableCursor::key).chain(runs.iter().filter_map(RunCursor::key));
+                let first = match direction {
+                    Direction::Forward => Ordering::Less,
+                    Direction::Backward => Ordering::Greater,
+                };
+                keys.reduce(|found, key| if compare(key, found) == first { key } else { found })
+            };
+            let Some(key) = key else { break MergeStep::Done };
+            if !within(bounds, key) {
+                break MergeStep::Done;
+            }
+            last.clear();
+            last.extend_from_slice(key);
+
+            let passed = match &mut passing {
+                Some(passing) if passing.is_on() => {
+                    passing.over(&mut last, &mut runs, tables.iter().map(TableCursor::key))
+                }
+                _ => 0,
+            };
+            let is_last = |key: Option<&[u8]>| alone || key.is_some_and(|key| compare(key, &last).is_eq());
+            let flow = if passed > 0 {
+                visited += passed;
+                ControlFlow::Continue(())
+            } else {
+                // Mostly there is one fragment, of one source.
+                let mut fragments = Vec::with_capacity(1);
+                for (table, rows) in tables.iter().zip(&rows) {
+                    if let Some((found, slots)) = table.current
+                        && is_last(Some(found))
+                    {
+                        let whole = rows.fragments(slots, (0, seqno), &mut fragments);
+                        whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                    }
+                }
+                let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
+                for run in &runs {
+                    if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
+                        at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
+                    }
+                }
+                let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
+                if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
+                    let layers = found().flat_map(CursorPosition::layers).collect();
+                    let row = LargeRow { key: last.as_slice().into(), layers };
+                    visited += 1;
+                    break MergeStep::Large(row, held(&runs));
+                }
+                visited += 1;
+                if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? }
+            };
+
+            for table in &mut tables {
+                if is_last(table.key()) {
+                    table.advance();
+                }
+            }
+            let mut wants = Vec::new();
+            for run in &mut runs {
+                if is_last(run.key())
+                    && let Err(Halt(more)) = run.advance(*read_ahead)
+                {
+                    wants.extend(more);
+                }
+            }
+            if flow.is_break() {
+                break MergeStep::Stopped;
+            }
+            if !wants.is_empty() {
+                *read_ahead = (*read_ahead * 2).min(*most_ahead);
+                break MergeStep::Need(wants, held(&runs));
+            }
+            if visited >= STEP_ROWS {
+                break MergeStep::Pause;
+            }
+        };
+        for (place, run) in places.iter_mut().zip(&runs) {
+            *place = run.place();
+        }
+        drop((tables, runs));
+        drop(rows);
+        if visited > 0 {
+            match direction {
+                Direction::Forward => range.lower = Bound::Excluded(last),
+                Direction::Backward => range.upper = Bound::Excluded(last),
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The records of the cursors, and the blocks read ahead of them. Keeping them avoids a second load.
+fn held(runs: &[RunCursor<'_>]) -> Pins {
+    let mut pins = Pins::default();
+    runs.iter().for_each(|run| run.pin(&mut pins));
+    pins
+}
+
+/// Whether no key can lie in the range. A sorted map would panic on some such ranges.
+fn is_empty(range: &KeyRange) -> bool {
+    match (&range.lower, &range.upper) {
+        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+            lower >= upper
+        }
+        _ => false,
+    }
+}
+
+/// A cursor over a memtable.
+struct TableCursor<'a> {
+    range: btree_map::Range<'a, Box<[u8]>, Slots>,
+    direction: Direction,
+    current: Option<(&'a [u8], &'a Slots)>,
+}
+
+impl<'a> TableCursor<'a> {
+    fn new(rows: &'a Rows, (lower, upper): Bounds<'_>, direction: Direction) -> Self {
+        let mut cursor = Self { range: rows.range(lower, upper), direction, current: None };
+        cursor.advance();
+        cursor
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.current.map(|(key, _)| key)
+    }
+
+    fn advance(&mut self) {
+        let next = match self.direction {
+            Direction::Forward => self.range.next(),
+            Direction::Backward => self.range.next_back(),
+        };
+        self.current = next.map(|(key, slots)| (&**key, slots));
+    }
+}

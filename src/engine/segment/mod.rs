@@ -1,0 +1,6 @@
+//! Segments: writing them, and the cache of their decoded records.
+
+pub(super) mod cache;
+pub(super) mod rebuild;
+pub(super) mod sampler;
+pub(super) mod writer;
