@@ -175,6 +175,7 @@ async fn take_lead(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> R
 }
 
 /// Opens the readable data, and changes nothing.
+/// Its future is a gate of [`Module::Occasional`].
 async fn open_damaged(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -> Result<Rc<Engine>> {
     let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
     if missing.is_empty() {
