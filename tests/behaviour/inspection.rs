@@ -415,8 +415,9 @@ fn a_compaction_tells_nothing_of_one_that_failed_before() {
     assert_eq!(gates.failures_left(), 0, "one compaction failed");
     store.env.run(instance.compact()).expect("compacted");
     let all = instance.work_events(0).expect("alive").events;
+    let tree = store.instance.tree_of(name("t")).expect("there");
     let dropped = all.iter().filter_map(|event| match &event.work {
-        Work::Compaction { dropped, .. } => Some(dropped.deleted),
+        Work::Compaction { tree: of, dropped, .. } if *of == tree => Some(dropped.deleted),
         _ => None,
     });
     assert_eq!(dropped.sum::<u64>(), 20 * 2, "the older cells of each row");
