@@ -39,6 +39,7 @@ impl Loads {
 
     /// Commits all open loads into a tree. Later operations on its rows come after them.
     /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
+    #[inline(never)]
     pub(crate) fn end_loads(self: &Rc<Self>, tree: TreeId) {
         let loads = self.order.loads.all(&|load| load.tree == tree);
         loads.iter().for_each(|load| self.ask(load));
