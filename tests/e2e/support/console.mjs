@@ -90,6 +90,14 @@ export async function withProgram(t, name, { viewport = VIEWPORT, fill = () => {
   return { server, context, page, other };
 }
 
+/** Goes to a place in the console, as by a bookmark. */
+export async function goTo(page, hash) {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, hash);
+  await page.reload();
+}
+
 /** The first key of each row shown. */
 export const keysShown = (page) => page.locator(".browser table.grid button.open-row").allInnerTexts();
 

@@ -3,16 +3,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { firstKey, keysShown, SIZES, withProgram } from "../support/console.mjs";
+import { firstKey, goTo, keysShown, SIZES, withProgram } from "../support/console.mjs";
 import { test, turns } from "../support/harness.mjs";
-
-/** A place in the console of an instance. */
-const show = async (page, hash) => {
-  await page.evaluate((hash) => {
-    location.hash = hash;
-  }, hash);
-  await page.reload();
-};
 
 /** Twelve thousand readings, of which every thousandth is wet. */
 const readings = async () => {
@@ -33,7 +25,7 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
     `R3, R6, W1: rows are found by a filter that the address keeps, counted with their units, and shown by chosen columns (${size})`,
     async (t) => {
       const { page } = await withProgram(t, "found", { fill: readings, viewport });
-      await show(page, "#/found/reading");
+      await goTo(page, "#/found/reading");
       await firstKey(page, "0");
       const panel = page.getByRole("form", { name: "Filter" });
       await page.getByRole("button", { name: "Filter: none" }).click();
@@ -110,7 +102,7 @@ test(
   "W1, R1: cells are edited in place by mouse and keyboard, changes of several rows are gathered and saved at once, or given up",
   async (t) => {
     const { page, other } = await withProgram(t, "edited", { fill: people });
-    await show(page, "#/edited/people");
+    await goTo(page, "#/edited/people");
     await firstKey(page, "ann");
     await cell(page, "ann", "age").click();
     await page.getByLabel("Value of age").fill("31");
@@ -174,7 +166,7 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
     `W1, R6: of gathered changes only rows that are as they were read are written; the others stand beside what was typed (${size})`,
     async (t) => {
       const { page, other } = await withProgram(t, "conflict", { fill: people, viewport });
-      await show(page, "#/conflict/people");
+      await goTo(page, "#/conflict/people");
       await firstKey(page, "ann");
       const type = async (id, column, text) => {
         await cell(page, id, column).click();
@@ -215,7 +207,7 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
     `R2, R6, W1: rows are chosen by mouse and keyboard and deleted together, unless they were changed meanwhile (${size})`,
     async (t) => {
       const { page, other } = await withProgram(t, "chosen", { fill: people, viewport });
-      await show(page, "#/chosen/people");
+      await goTo(page, "#/chosen/people");
       await firstKey(page, "ann");
       const bar = page.getByRole("region", { name: "Chosen rows" });
       await page.getByRole("checkbox", { name: "Choose row ann" }).check();
@@ -259,7 +251,7 @@ test(
     const count = () => other.evaluate(async () => (await db.count({ tableName: "reading" })).count);
     // Backward the start is the greater key, and it is included.
     const where = encodeURIComponent('["all",["wet","EQUAL","BOOLEAN","true"]]');
-    await show(page, `#/ranges/reading?order=BACKWARD&start=["4999"]&end=["999"]&where=${where}`);
+    await goTo(page, `#/ranges/reading?order=BACKWARD&start=["4999"]&end=["999"]&where=${where}`);
     await firstKey(page, "4999");
     await page.getByRole("button", { name: "Delete range" }).click();
     const dialog = page.getByRole("dialog");
@@ -276,7 +268,7 @@ test(
     await page.getByText("There are no rows in this range.").waitFor();
     assert.equal(await count(), 11_996);
 
-    await show(page, "#/ranges/reading");
+    await goTo(page, "#/ranges/reading");
     await firstKey(page, "0");
     await page.getByRole("button", { name: "Delete range" }).click();
     await dialog.getByText("11,996 rows of the whole table are deleted").waitFor();
