@@ -24,12 +24,14 @@ import type { DeleteRangeProps } from "./delete-range.tsx";
 import type { EditsPanelProps } from "./edits-panel.tsx";
 import { Grid } from "./grid.tsx";
 import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
-import { PutDialog } from "./put-dialog.tsx";
+import type { PutDialogProps } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
-import { RowDialog } from "./row-dialog.tsx";
+import type { RowDialogProps } from "./row-dialog.tsx";
 import { isFollowed, useLive } from "./use-live.ts";
 import { type KnownColumns, ViewBar } from "./view-bar.tsx";
 
+const PutDialog = lazily<PutDialogProps>(async () => (await import("./put-dialog.tsx")).PutDialog);
+const RowDialog = lazily<RowDialogProps>(async () => (await import("./row-dialog.tsx")).RowDialog);
 const EditsPanel = lazily<EditsPanelProps>(async () => (await import("./edits-panel.tsx")).EditsPanel);
 const ChosenBar = lazily<ChosenBarProps>(async () => (await import("./delete-chosen.tsx")).ChosenBar);
 const DeleteRange = lazily<DeleteRangeProps>(async () => (await import("./delete-range.tsx")).DeleteRangeDialog);

@@ -19,7 +19,7 @@ import { RowConflict } from "./row-conflict.tsx";
 import { unlessChanged } from "./unless-changed.ts";
 
 /** The props of the dialog. */
-interface PutDialogProps {
+export interface PutDialogProps {
   readonly table: TableDescription;
   /** The row to replace, with all its versions; none: a new one. */
   readonly row?: Row | undefined;

@@ -26,7 +26,7 @@ import { Versions } from "./versions.tsx";
 const HistoryDialog = lazily<HistoryProps>(async () => (await import("./history.tsx")).HistoryDialog);
 
 /** The props of the dialog. */
-interface RowDialogProps {
+export interface RowDialogProps {
   readonly table: TableDescription;
   readonly primaryKey: PrimaryKey;
   readonly onClose: () => void;
