@@ -54,6 +54,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
       await page.getByLabel("Table", { exact: true }).fill("1 wrong name");
       await look("a plan with an error");
       await page.keyboard.press("Escape");
+      await dialog.getByRole("button", { name: "Discard", exact: true }).click();
       await importSet(page, "movies.json");
       await look("an imported table");
       await importSet(page, "flights-by-booking.csv");

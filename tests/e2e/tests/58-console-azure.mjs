@@ -62,6 +62,7 @@ test(
     await create("planes");
     await page.getByRole("alert").getByText("TableAlreadyExists").waitFor();
     await page.keyboard.press("Escape");
+    await press(page, "Discard");
     await create("boats");
     await page.getByRole("heading", { name: "boats", level: 1 }).waitFor();
     assert.deepEqual(await navigation(page).locator(".table-name").allInnerTexts(), ["boats", "Planes"]);

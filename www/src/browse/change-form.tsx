@@ -1,11 +1,12 @@
 /** Changes one column of a row: puts a value as a new version, or adds to a counter. */
 
-import { useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Row, TableDescription, UpdateRow, ValueType } from "tabstore";
 import type { ShellRequest } from "tabstore/shell";
 
 import { conditionOf, type RowColumn } from "../lib/row-changes.ts";
 import { parse, parseVersion, VALUE_TYPES } from "../lib/values.ts";
+import { AroundDialog } from "../ui/dialog.tsx";
 import { Field, Select, TextField } from "../ui/field.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { ValueInput } from "./value-input.tsx";
@@ -28,6 +29,13 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
   const [type, setType] = useState<ValueType>("STRING");
   const [typed, setTyped] = useState("");
   const [version, setVersion] = useState("");
+  const { taken } = useContext(AroundDialog);
+  const isSent = useRef(false);
+  // The row is read again once it is stored. What was typed stays for the next change.
+  useEffect(() => {
+    if (isSent.current) taken();
+    isSent.current = false;
+  }, [row]);
   const rename = (column: string) => {
     setName(column);
     // A column that the row has most likely keeps its type.
@@ -53,7 +61,9 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
   };
   const submit = () => {
     try {
-      onUpdate(change(), kind === "put" ? { name, type, text: typed, cells: [] } : undefined);
+      const wanted = change();
+      isSent.current = true;
+      onUpdate(wanted, kind === "put" ? { name, type, text: typed, cells: [] } : undefined);
     } catch (error) {
       onWrong(error);
     }

@@ -15,6 +15,7 @@ export function ConfirmName({ name, value, onInput }: { readonly name: string; r
       value={value}
       onInput={onInput}
       focused
+      passing
     />
   );
 }

@@ -48,10 +48,12 @@ interface TextFieldProps {
   readonly numeric?: boolean | undefined;
   readonly focused?: boolean | undefined;
   readonly name?: string | undefined;
+  /** Whether its text is no work that could be lost. */
+  readonly passing?: boolean | undefined;
 }
 
 /** A field for one line of text. */
-export function TextField({ label, value, onInput, hint, error, placeholder, disabled, numeric, focused, name }: TextFieldProps) {
+export function TextField({ label, value, onInput, hint, error, placeholder, disabled, numeric, focused, name, passing }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>
       {(ties) => (
@@ -66,6 +68,7 @@ export function TextField({ label, value, onInput, hint, error, placeholder, dis
           inputMode={numeric ? "numeric" : undefined}
           autocomplete="off"
           spellcheck={false}
+          data-passing={passing || undefined}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}
