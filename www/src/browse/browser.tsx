@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GetRangeRequest, PrimaryKey, RangeKey, Row, TableDescription, ValueType } from "tabstore";
 
 import { type Edits, withEdit } from "../lib/edits.ts";
-import { parseFilter, toFilter } from "../lib/filters.ts";
+import { conditionsIn, parseFilter, toFilter } from "../lib/filters.ts";
 import { counted } from "../lib/format.ts";
 import { keyId, keyOf, keyText, parseEnd } from "../lib/keys.ts";
 import { marksText } from "../lib/live-marks.ts";
@@ -49,7 +49,7 @@ function useView(table: TableDescription): { readonly view: View | undefined; re
       const given = parseFilter(where);
       const filter = toFilter(given);
       const ends = { start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
-      return { view: { tableName, schema, direction: order, limit: Number(rows), ...ends, filter }, conditions: given.conditions.length, wrong: undefined };
+      return { view: { tableName, schema, direction: order, limit: Number(rows), ...ends, filter }, conditions: conditionsIn(given), wrong: undefined };
     } catch (wrong) {
       return { view: undefined, conditions: 0, wrong };
     }
