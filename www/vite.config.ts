@@ -9,6 +9,8 @@ export default defineConfig({
   // The examples lie beside this folder, and have no packages of their own. The package's hook for React works with Preact too.
   resolve: { dedupe: ["tabstore", "idb", "minisearch", "preact"], alias: { react: "preact/compat" } },
   plugins: [dataSets(), contentPolicy()],
+  // The worker of programs loads the package's code in parts, as the page does.
+  worker: { format: "es" },
   build: {
     // The browsers that know `light-dark()` and `<dialog>`, so that neither styles nor scripts are rewritten for older ones.
     target: ["chrome123", "firefox120", "safari17.5"],

@@ -30,6 +30,7 @@ const UnitsView = lazily(async () => (await import("./monitor/index.tsx")).Units
 const TimeView = lazily(async () => (await import("./time/index.tsx")).TimeView);
 const LessonView = lazily(async () => (await import("./lessons/index.tsx")).LessonView);
 const ShowView = lazily(async () => (await import("./show/index.tsx")).ShowView);
+const CodeView = lazily(async () => (await import("./code/index.tsx")).CodeView);
 const InsideView = lazily(async () => (await import("./inside/index.tsx")).InsideView);
 
 /** What the address names of the open instance. */
@@ -37,6 +38,7 @@ function Shown() {
   const { account, view } = route.value;
   if (view === "units") return <UnitsView />;
   if (view === "inside") return <InsideView />;
+  if (view === "code") return <CodeView />;
   if (view === "time" && currentTable.value !== undefined) return <TimeView />;
   return account === undefined ? <TableView /> : <AzureView />;
 }

@@ -6,6 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 
 import { LESSONS } from "../src/lessons/lesson.ts";
+import { CODE_TEXTS } from "../src/texts/code.ts";
 import { FRAME_TEXTS, LESSON_TEXTS } from "../src/texts/lessons.ts";
 import { SHOW_TEXTS } from "../src/texts/show.ts";
 
@@ -25,7 +26,7 @@ function plain(value: unknown): string[] {
 }
 
 test("both catalogues have the same members, and the Chinese one is in Chinese", async () => {
-  for (const catalogues of [SHOW_TEXTS, FRAME_TEXTS, ...LESSON_TEXTS]) {
+  for (const catalogues of [SHOW_TEXTS, FRAME_TEXTS, CODE_TEXTS, ...LESSON_TEXTS]) {
     const [en, zh] = [await catalogues.en(), await catalogues.zh()];
     assert.deepEqual(members(zh), members(en));
     assert.deepEqual(
@@ -67,7 +68,7 @@ test("every message of a check is in both catalogues, and each of the catalogue'
 });
 
 test("no sentence of lessons and show stands outside the catalogues", () => {
-  for (const [name, source] of [...sources("lessons"), ...sources("show")].filter(([name]) => name.endsWith(".tsx"))) {
+  for (const [name, source] of [...sources("lessons"), ...sources("show"), ...sources("code")].filter(([name]) => name.endsWith(".tsx"))) {
     const shown = [...source.matchAll(/>([^<>{}=;()]*[A-Za-z]{3,}[^<>{}=;()]*)<\//g)].map(([, text]) => text?.trim());
     assert.deepEqual(shown, [], name);
     const labels = [...source.matchAll(/(?:aria-label|title|placeholder)="([^"]+)"/g)].map(([, text]) => text);

@@ -30,6 +30,7 @@ test("an address comes back as it was written", () => {
     { instance: "demo", table: "reading", order: "BACKWARD", start: ["SEA", "1"], end: ["", "&?#/"] },
     { instance: "lesson", clock: 1469030400000, storage: "memory", table: "t" },
     { instance: "demo", table: "reading", view: "inside" },
+    { instance: "demo", view: "code" },
     { instance: "sandbox", storage: "memory", view: "inside" },
     { instance: "demo", table: "t", where: `["all",["a?#&","EQUAL","STRING","x"]]`, columns: ["b", "a,b"], rows: "100" },
     { instance: "demo", table: "t", columns: [] },

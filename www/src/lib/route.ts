@@ -6,6 +6,7 @@
  *     #/demo/reading?where=["all",["wet","EQUAL","BOOLEAN","true"]]&columns=["wet","note"]&rows=100
  *     #/demo/reading?view=units
  *     #/demo/reading?view=inside
+ *     #/demo?view=code
  *     #/demo?account=demo&entities=stations&filter=Height gt 500
  *     #/examples/chat?as=ann
  *     #/tour?step=3
@@ -28,7 +29,7 @@ export const TOUR = "tour";
 const LESSON = "lesson";
 
 /** What an address may show of an instance in place of rows. */
-const VIEWS = ["units", "inside", "schema", "changes", "time"] as const;
+const VIEWS = ["units", "inside", "schema", "changes", "time", "code"] as const;
 /** One of them. */
 export type RouteView = (typeof VIEWS)[number];
 /** Those that only a table has. */
@@ -61,7 +62,7 @@ export interface Route {
   readonly table?: string | undefined;
   /**
    * What is shown in place of the table's rows: the units that it uses, or all tables, and the calls; the inside of the store; its
-   * schema; its changes; its versions along time.
+   * schema; its changes; its versions along time; a program.
    */
   readonly view?: RouteView | undefined;
   /** In which direction it is read. */

@@ -1,8 +1,11 @@
 /** The code of a request, a tab for each language, and a button that copies it. */
 
-import { useId, useState } from "preact/hooks";
+import { useContext, useId, useState } from "preact/hooks";
 
+import { showCode } from "../code/text.ts";
 import { database } from "../state/session.ts";
+import { AroundDialog } from "../ui/dialog.tsx";
+import { focusMain } from "../ui/focus.ts";
 import type { SameAsProps } from "../ui/same-as.tsx";
 import { codeOf, LANGUAGES, type Language } from "./code.ts";
 
@@ -16,6 +19,7 @@ export function CodePanel({ request, table, lead }: SameAsProps) {
   const id = useId();
   const [language, setLanguage] = useState(last);
   const [told, setTold] = useState("");
+  const { leave } = useContext(AroundDialog);
   if (request === undefined) return <p class="hint">Fill in the form first.</p>;
   const code = codeOf(language, request, database().name, table);
   const choose = (one: Language) => {
@@ -36,6 +40,11 @@ export function CodePanel({ request, table, lead }: SameAsProps) {
       () => setTold("Copied."),
       () => setTold("The browser does not let the page copy: select the text."),
     );
+  const toEditor = () => {
+    focusMain();
+    leave();
+    showCode(code);
+  };
   return (
     <div class="code-panel">
       <div class="row">
@@ -56,9 +65,17 @@ export function CodePanel({ request, table, lead }: SameAsProps) {
             </button>
           ))}
         </div>
-        <button type="button" class="button quiet small push" onClick={() => void copy()}>
-          Copy
-        </button>
+        <span class="row tight push">
+          {/* A program has no file to read from. */}
+          {language === "JavaScript" && request.operation !== "importRows" && (
+            <button type="button" class="button quiet small" onClick={toEditor}>
+              Open in Code
+            </button>
+          )}
+          <button type="button" class="button quiet small" onClick={() => void copy()}>
+            Copy
+          </button>
+        </span>
       </div>
       <pre id={`${id}-code`} role="tabpanel" aria-labelledby={`${id}-${LANGUAGES.indexOf(language)}`} tabIndex={0}>
         {code.trimEnd()}

@@ -5,6 +5,7 @@ import { type Database, double, inspectImport } from "tabstore";
 import type { ShellHost } from "tabstore/shell";
 
 import { offeredDataSets } from "../importing/data-sets.ts";
+import { OPERATIONS, subjectOf } from "../lib/operations.ts";
 import { logged } from "../state/calls.ts";
 import { save } from "../ui/save.ts";
 
@@ -71,26 +72,7 @@ export const HOST: ShellHost = {
       .filter((file) => file.startsWith(prefix)),
 };
 
-/** The calls that are written down, and what the service calls them. */
-const NAMES: Readonly<Record<string, string>> = {
-  createTable: "CreateTable",
-  listTable: "ListTable",
-  describeTable: "DescribeTable",
-  updateTable: "UpdateTable",
-  deleteTable: "DeleteTable",
-  putRow: "PutRow",
-  updateRow: "UpdateRow",
-  deleteRow: "DeleteRow",
-  getRow: "GetRow",
-  getRange: "GetRange",
-  importRows: "Import",
-  exportRows: "Export",
-};
-
 type Method = (...given: unknown[]) => Promise<object>;
-
-const subjectOf = (db: Database, [first]: readonly unknown[]): string =>
-  typeof first === "string" ? first : ((first as { tableName?: string } | undefined)?.tableName ?? db.name);
 
 /** A database whose calls are written down, as all of the console's are. */
 export function noted(db: Database): Database {
@@ -98,7 +80,7 @@ export function noted(db: Database): Database {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      const operation = NAMES[String(name)];
+      const operation = OPERATIONS.get(String(name));
       const method = (value as Method).bind(target);
       return operation === undefined ? method : (...given: unknown[]) => logged(operation, subjectOf(target, given), () => method(...given));
     },

@@ -37,7 +37,8 @@ export function asError(thrown: unknown): TabStoreError {
   return new TabStoreError({ code: thrown instanceof Error ? thrown.name : "Error", status: 0, retryable: false, message });
 }
 
-function note(call: Omit<Call, "id">): void {
+/** Writes a call down that was made elsewhere. */
+export function note(call: Omit<Call, "id">): void {
   calls.value = [{ id: ++lastId, ...call }, ...calls.value.slice(0, KEPT - 1)];
   const { consumed } = call;
   if (consumed === undefined) return;

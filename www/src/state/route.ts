@@ -38,6 +38,12 @@ export function showInside(table?: string): void {
   navigate({ instance, storage, clock, table, view: "inside" });
 }
 
+/** Shows the program. The table stays in the address: the way back leads to it. */
+export function showCodeView(): void {
+  const { instance, storage, clock, table } = route.value;
+  navigate({ instance, storage, clock, table, view: "code" });
+}
+
 let last = "demo";
 
 /** The account that was shown last. */

@@ -19,8 +19,10 @@ export function toggleShell(): void {
 }
 
 /** Whether a person types there: then the key is a letter. An empty line of the shell is left by it. */
-function isTyped(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement) || !target.matches("input, select, textarea")) return false;
+function isTyped(event: KeyboardEvent): boolean {
+  // The editor of programs stands in a shadow root.
+  const [target] = event.composedPath();
+  if (!(target instanceof HTMLElement) || !(target.isContentEditable || target.matches("input, select, textarea"))) return false;
   return !(target instanceof HTMLInputElement && target.closest("#shell") !== null && target.value === "");
 }
 
@@ -28,7 +30,7 @@ function isTyped(target: EventTarget | null): boolean {
 export function shellKey(): () => void {
   const listen = (event: KeyboardEvent) => {
     const isKey = event.key === "`" && !event.ctrlKey && !event.altKey && !event.metaKey;
-    if (!isKey || isTyped(event.target) || document.querySelector("dialog[open]") !== null) return;
+    if (!isKey || isTyped(event) || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
     toggleShell();
   };

@@ -3,17 +3,25 @@
 import { useState } from "preact/hooks";
 
 import { pickedFile } from "../importing/picked.ts";
-import { formatRoute } from "../lib/route.ts";
+import { formatRoute, type RouteView } from "../lib/route.ts";
 import { inFamilies } from "../lib/table-schema.ts";
-import { lastAccount, route, showEntities, showInside, showTable, showUnits } from "../state/route.ts";
+import { lastAccount, route, showCodeView, showEntities, showInside, showTable, showUnits } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
-import { Icon } from "../ui/icon.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
 import { lazily } from "../ui/lazily.tsx";
 
 const ImportDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("../importing/import-dialog.tsx")).ImportDialog);
 const CreateDialog = lazily<{ readonly onClose: () => void }>(async () => (await import("./create-dialog.tsx")).CreateDialog);
 const AzureSide = lazily(async () => (await import("../azure/index.tsx")).AzureSide);
+
+/** What is shown of the instance: each view with its title, its icon, and the way to it. */
+const VIEWS: readonly (readonly [RouteView, string, IconName, () => void])[] = [
+  ["units", "Units and calls", "chart", () => showUnits()],
+  ["inside", "Inside", "engine", () => showInside(route.value.table)],
+  ["code", "Code", "code", showCodeView],
+];
+const OF_ALL: readonly (RouteView | undefined)[] = VIEWS.map(([view]) => view);
 
 /** The side of the page. */
 export function TableList() {
@@ -43,7 +51,7 @@ export function TableList() {
           <li key={tableName} class={indexOf === null ? "" : "index-table"}>
             <button
               type="button"
-              aria-current={route.value.table === tableName && route.value.view !== "units" && route.value.view !== "inside" ? "page" : undefined}
+              aria-current={route.value.table === tableName && !OF_ALL.includes(route.value.view) ? "page" : undefined}
               onClick={() => {
                 showTable(tableName);
                 focusMain();
@@ -61,30 +69,20 @@ export function TableList() {
       </ul>
       {list?.length === 0 && <p class="empty">No tables yet.</p>}
       <ul class="table-list">
-        <li>
-          <button
-            type="button"
-            aria-current={route.value.view === "units" ? "page" : undefined}
-            onClick={() => {
-              showUnits();
-              focusMain();
-            }}
-          >
-            <Icon name="chart" /> Units and calls
-          </button>
-        </li>
-        <li>
-          <button
-            type="button"
-            aria-current={route.value.view === "inside" ? "page" : undefined}
-            onClick={() => {
-              showInside(route.value.table);
-              focusMain();
-            }}
-          >
-            <Icon name="engine" /> Inside
-          </button>
-        </li>
+        {VIEWS.map(([view, title, icon, show]) => (
+          <li key={view}>
+            <button
+              type="button"
+              aria-current={route.value.view === view ? "page" : undefined}
+              onClick={() => {
+                show();
+                focusMain();
+              }}
+            >
+              <Icon name={icon} /> {title}
+            </button>
+          </li>
+        ))}
       </ul>
       <section class="side-azure" aria-labelledby="azure-title">
         <h2 id="azure-title">Azure tables</h2>

@@ -1,0 +1,29 @@
+/** Errors of a program, with the line that they come from: stacks count the lines of the function that was made of the program. */
+
+import type { Failure } from "./messages.ts";
+
+/** The name of the program in stacks. */
+export const FILE = "your-code.js";
+const PLACE = new RegExp(`${FILE.replace(".", "\\.")}:(\\d+)`);
+
+/** The line that a stack names first, as the browser counts. */
+export function stackLine(stack: string | undefined): number | undefined {
+  const [, line] = PLACE.exec(stack ?? "") ?? [];
+  return line === undefined ? undefined : Number(line);
+}
+
+/**
+ * What was thrown. `before`: the lines that the browser counts before the first one of the program; `call`: the stack of the call that it
+ * comes from, for an error whose own stack does not name the program.
+ */
+export function failureOf(thrown: unknown, before: number, call?: string): Failure {
+  if (!(thrown instanceof Error)) return { name: "Error", message: `The program threw ${String(thrown)}` };
+  const { code, hint } = thrown as { code?: unknown; hint?: unknown };
+  const line = stackLine(thrown.stack) ?? stackLine(call);
+  return {
+    name: typeof code === "string" && code !== "" ? code : thrown.name,
+    message: thrown.message,
+    hint: typeof hint === "string" ? hint : undefined,
+    line: line === undefined ? undefined : Math.max(line - before, 1),
+  };
+}

@@ -1,0 +1,52 @@
+/** What the page and the worker in which a program runs say to each other. */
+
+import type { Consumed } from "tabstore";
+
+/** How a line was said: by `console.log`, by `console.warn` or `console.error`, or as the program's last value. */
+export type Level = "log" | "warn" | "error" | "value";
+
+/** A line that a program has said. */
+export interface Said {
+  readonly level: Level;
+  readonly text: string;
+}
+
+/** An error of a program. */
+export interface Failure {
+  readonly name: string;
+  readonly message: string;
+  /** What helps with it. */
+  readonly hint?: string | undefined;
+  /** The line of the program, from 1; none if the error has no place in it. */
+  readonly line?: number | undefined;
+}
+
+/** A call of the database that a program has made. */
+export interface MadeCall {
+  readonly at: number;
+  readonly method: string;
+  readonly subject: string;
+  readonly consumed: Consumed | undefined;
+  readonly ms: number;
+  /** The code and the message of its error. */
+  readonly error: readonly [string, string] | undefined;
+}
+
+/** What the page says. */
+export type ToWorker = { readonly kind: "run"; readonly instance: string; readonly body: string } | { readonly kind: "ping" };
+
+/** What the worker says. */
+export type FromWorker =
+  /** It listens. */
+  | { readonly kind: "ready" }
+  /** The answer to a ping: no loop holds its thread. */
+  | { readonly kind: "pong" }
+  /** The instance is open, and the program runs. */
+  | { readonly kind: "begun" }
+  /** Lines, behind so many that were left out because there were too many. */
+  | { readonly kind: "said"; readonly lines: readonly Said[]; readonly leftOut: number }
+  | { readonly kind: "calls"; readonly calls: readonly MadeCall[] }
+  /** The program has come to its end. */
+  | { readonly kind: "done"; readonly ms: number }
+  /** It threw, or something that it has started did so later. */
+  | { readonly kind: "failed"; readonly failure: Failure; readonly isEnd: boolean };

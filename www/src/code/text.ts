@@ -1,0 +1,51 @@
+/** The text of the program, which a reload keeps, and the way to it from elsewhere in the console. */
+
+import { signal } from "@preact/signals";
+
+import { showCodeView } from "../state/route.ts";
+import { EXAMPLES } from "./examples.ts";
+
+const PLACE = "tabstore-console-code";
+/** Longer programs are not kept: a page has little room for such. */
+const MOST_LENGTH = 100_000;
+
+function stored(): string | undefined {
+  try {
+    return localStorage.getItem(PLACE) ?? undefined;
+  } catch {
+    // A page without storage begins with an example.
+    return undefined;
+  }
+}
+
+/** The program. */
+export const program = signal(stored() ?? EXAMPLES.put);
+/** Rises whenever another program is put in the place of the one in the editor. What a person types there does not count. */
+export const replacements = signal(0);
+/** The program that another one has taken the place of; none if nothing of a person is lost. */
+export const before = signal<string | undefined>(undefined);
+
+/** Takes what a person types. */
+export function setProgram(text: string): void {
+  program.value = text;
+  try {
+    if (text.length <= MOST_LENGTH) localStorage.setItem(PLACE, text);
+  } catch {
+    // Then it lasts until the page goes.
+  }
+}
+
+/** Puts another program in its place. What was typed can be brought back. */
+export function replaceProgram(text: string): void {
+  const old = program.value;
+  if (old === text) return;
+  before.value = old.trim() === "" || Object.values<string>(EXAMPLES).includes(old) ? undefined : old;
+  setProgram(text);
+  replacements.value += 1;
+}
+
+/** Shows a program in the console's editor. */
+export function showCode(text: string): void {
+  replaceProgram(text);
+  showCodeView();
+}
