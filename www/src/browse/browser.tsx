@@ -10,6 +10,7 @@ import { counted } from "../lib/format.ts";
 import { keyId, keyOf, keyText, parseEnd } from "../lib/keys.ts";
 import { marksText } from "../lib/live-marks.ts";
 import { PAGE_SIZES } from "../lib/route.ts";
+import { typeIn } from "../lib/values.ts";
 import { logged } from "../state/calls.ts";
 import { editsOf, keepEdits } from "../state/edits.ts";
 import { navigate, route } from "../state/route.ts";
@@ -61,7 +62,7 @@ function columnTypes(rows: readonly Row[]): KnownColumns {
   const types = new Map<string, ValueType>();
   for (const row of rows) {
     for (const name of row.columnNames) {
-      if (!types.has(name)) types.set(name, row.type(name) ?? "STRING");
+      if (!types.has(name)) types.set(name, typeIn(row, name) ?? "STRING");
     }
   }
   return types;

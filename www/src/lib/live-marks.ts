@@ -2,7 +2,7 @@
 
 import type { Row } from "tabstore";
 
-import { columnsOf, sameCells } from "./row-changes.ts";
+import { sameCells } from "./row-changes.ts";
 
 /** The changes, by the ids of the rows. */
 export interface Marks {
@@ -17,9 +17,10 @@ export interface Marks {
 export const NO_MARKS: Marks = { columns: new Map(), came: 0, changed: 0, went: 0 };
 
 function changedColumns(before: Row | undefined, after: Row): ReadonlySet<string> {
-  const was = new Map(columnsOf(before ?? null).map((column) => [column.name, column]));
-  const is = new Map(columnsOf(after).map((column) => [column.name, column]));
-  return new Set([...was.keys(), ...is.keys()].filter((name) => !sameCells(was.get(name), is.get(name))));
+  // A row with bytes makes these objects anew each time.
+  const was = before?.columns ?? {};
+  const is = after.columns;
+  return new Set([...(before?.columnNames ?? []), ...after.columnNames].filter((name) => !sameCells({ cells: was[name] ?? [] }, { cells: is[name] ?? [] })));
 }
 
 /** The changes from one reading to the next. A row that has not changed may be the same object. */

@@ -37,7 +37,7 @@ function sameValue(a: Value, b: Value): boolean {
 }
 
 /** Whether a column has the same cells in two readings. */
-export function sameCells(a: RowColumn | undefined, b: RowColumn | undefined): boolean {
+export function sameCells(a: Pick<RowColumn, "cells"> | undefined, b: Pick<RowColumn, "cells"> | undefined): boolean {
   const [these, those] = [a?.cells ?? [], b?.cells ?? []];
   return (
     these.length === those.length &&

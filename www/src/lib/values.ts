@@ -5,7 +5,7 @@
  * version, is known from the value alone.
  */
 
-import { double, type InputValue, type KeyType, type KeyValue, type Value, type ValueType } from "tabstore";
+import { double, type InputValue, type KeyType, type KeyValue, type Row, type Value, type ValueType } from "tabstore";
 
 /** The types of attribute values, in the order in which they are offered. */
 export const VALUE_TYPES: readonly ValueType[] = ["STRING", "INTEGER", "DOUBLE", "BOOLEAN", "BINARY"];
@@ -31,6 +31,12 @@ export function typeOf(value: Value): ValueType {
     default:
       return "BINARY";
   }
+}
+
+/** The type of a column of a row, by its value: to ask the row for it takes as long as it has columns. */
+export function typeIn(row: Pick<Row, "get">, column: string): ValueType | undefined {
+  const value = row.get(column);
+  return value === undefined ? undefined : typeOf(value);
 }
 
 /** Bytes as hexadecimal digits, in groups of two. */
