@@ -21,7 +21,14 @@ function InstanceChip() {
       <span class="instance-name" title="The open instance">
         {name}
       </span>
-      {kind !== undefined && <span class="tag">{kind}</span>}
+      {/* Its place is kept until it is known: else everything below moves on a phone. */}
+      {kind === undefined ? (
+        <span class="tag unknown" aria-hidden="true">
+          high-performance
+        </span>
+      ) : (
+        <span class="tag">{kind}</span>
+      )}
       <span
         class={`tag ${persistence === "memory" ? "caution" : "good"}`}
         title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}

@@ -187,11 +187,14 @@ export function Welcome() {
           <Invitation />
         </div>
       )}
-      <section class="card span" aria-labelledby="lessons-title">
-        <h2 id="lessons-title">Lessons</h2>
-        <LessonCards />
-      </section>
-      {EXAMPLES.length > 0 && (
+      {/* What stands above them comes first, so that nothing moves. */}
+      {isKnown && (
+        <section class="card span" aria-labelledby="lessons-title">
+          <h2 id="lessons-title">Lessons</h2>
+          <LessonCards />
+        </section>
+      )}
+      {isKnown && EXAMPLES.length > 0 && (
         <section class="card span" aria-labelledby="examples-title">
           <h2 id="examples-title">Examples</h2>
           <ExampleCards />
