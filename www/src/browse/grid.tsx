@@ -1,15 +1,16 @@
 /** The rows of a page as a table: key columns first, then the chosen columns, or every column that any of the rows has. */
 
-import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Row, TableDescription, ValueType } from "tabstore";
 
 import type { CellEdit, Edits } from "../lib/edits.ts";
 import { keyId, keyText } from "../lib/keys.ts";
-import { useColumns } from "../ui/column-pager.tsx";
+import { typeIn } from "../lib/values.ts";
 import { ColumnHeadings } from "../ui/headings.tsx";
 import { CellEditor, EditText } from "./cell.tsx";
 import { moveBetweenCells } from "./cell-focus.ts";
-import { useRowFocus } from "./row-focus.ts";
+import { ColumnWidths, Skipped, useColumnWindow } from "./column-window.tsx";
+import { useFocusedCell, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -39,7 +40,7 @@ interface Column {
 }
 
 function columnOf(rows: readonly Row[], name: string): Column {
-  const types = [...new Set(rows.flatMap((row) => row.type(name) ?? []))];
+  const types = [...new Set(rows.flatMap((row) => typeIn(row, name) ?? []))];
   return { name, types, numeric: types.every((type) => type === "INTEGER" || type === "DOUBLE") };
 }
 
@@ -47,12 +48,14 @@ function columnOf(rows: readonly Row[], name: string): Column {
 interface HeadProps {
   readonly table: TableDescription;
   readonly columns: readonly Column[];
+  /** The columns that are not drawn. */
+  readonly partly: ReturnType<typeof useColumnWindow>["partly"];
   /** Whether all rows are chosen. */
   readonly chosen: boolean;
   readonly onChoose: ((chosen: boolean) => void) | undefined;
 }
 
-function Head({ table, columns, chosen, onChoose }: HeadProps) {
+function Head({ table, columns, partly, chosen, onChoose }: HeadProps) {
   return (
     <thead>
       <tr>
@@ -65,7 +68,9 @@ function Head({ table, columns, chosen, onChoose }: HeadProps) {
             <span class="type">{type}</span>
           </th>
         ))}
-        <ColumnHeadings columns={columns} />
+        <Skipped width={partly?.before} />
+        <ColumnHeadings columns={columns} first={partly === undefined ? undefined : table.primaryKey.length + partly.first + 1} />
+        <Skipped width={partly?.after} />
       </tr>
     </thead>
   );
@@ -123,17 +128,20 @@ function cellAt(event: Event): { readonly place: number; readonly column: string
 /** The grid. A row opens by its first cell, which is a button, or by a click into its key; other cells are edited. */
 export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, onChoose, marks }: GridProps) {
   const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
-  const { names, pager } = useColumns(all, rows.length);
+  const [editing, setEditing] = useState<Editing>();
+  const scroller = useRef<HTMLDivElement>(null);
+  const keys = table.primaryKey.length;
+  const { names, partly, pager, onScroll } = useColumnWindow(all, rows.length, keys, scroller, editing !== undefined);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
   const ids = useMemo(() => rows.map((row) => keyId(table.primaryKey, row.primaryKey)), [rows]);
   const { body, focused } = useRowFocus(rows);
+  useFocusedCell(body, partly !== undefined);
   /** The place of the row that was chosen last: from it the shift key chooses all rows to another one. */
   const [anchor, setAnchor] = useState(0);
   const choose = (place: number, chosen: boolean, toHere: boolean) => {
     onChoose?.(toHere ? rows.slice(Math.min(anchor, place), Math.max(anchor, place) + 1) : rows.slice(place, place + 1), chosen);
     setAnchor(place);
   };
-  const [editing, setEditing] = useState<Editing>();
   /** The cell that was left, to which the focus comes back. */
   const [left, setLeft] = useState<Editing>();
   useLayoutEffect(() => {
@@ -162,13 +170,24 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
   return (
     <>
       {pager}
-      <div class="grid-scroll" tabIndex={-1}>
-        <table class="grid">
+      <div ref={scroller} class="grid-scroll" tabIndex={-1} onScroll={onScroll}>
+        <table
+          class={partly === undefined ? "grid" : "grid wide"}
+          style={partly === undefined ? undefined : { width: `${partly.width}px` }}
+          aria-colcount={partly === undefined ? undefined : keys + partly.columns}
+        >
           <caption class="visually-hidden">
             Rows of {table.tableName}. Arrow keys move between cells. Space chooses a row at its box. Enter opens a row
             {onEdit !== undefined && ", or edits a cell"}.
           </caption>
-          <Head table={table} columns={columns} chosen={ids.every((id) => chosenRows.has(id))} onChoose={onChoose && ((chosen) => onChoose(rows, chosen))} />
+          {partly !== undefined && <ColumnWidths partly={partly} keys={keys} drawn={names.length} />}
+          <Head
+            table={table}
+            columns={columns}
+            partly={partly}
+            chosen={ids.every((id) => chosenRows.has(id))}
+            onChoose={onChoose && ((chosen) => onChoose(rows, chosen))}
+          />
           <tbody
             ref={body}
             onFocusIn={(event) => focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0)}
@@ -188,7 +207,8 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
                   class={`${edited?.now === undefined ? "" : "conflicted"}${chosenRows.has(id) ? " chosen" : ""}${mark === undefined ? "" : " marked"}`}
                 >
                   <KeyCells table={table} row={row} chosen={chosenRows.has(id)} onChoose={onChoose && ((chosen, toHere) => choose(place, chosen, toHere))} />
-                  {columns.map(({ name, types, numeric }) => {
+                  <Skipped width={partly?.before} />
+                  {columns.map(({ name, types, numeric }, at) => {
                     const edit = edited?.cells.get(name);
                     const isEditing = editing?.id === id && editing.column === name;
                     return (
@@ -197,6 +217,7 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
                         class={isEditing ? "editing" : `${numeric ? "right" : ""}${edit === undefined ? "" : " edited"}${mark?.has(name) ? " changed" : ""}`}
                         tabIndex={onEdit === undefined ? undefined : -1}
                         data-column={name}
+                        aria-colindex={partly === undefined ? undefined : keys + partly.first + at + 1}
                       >
                         {isEditing && onEdit !== undefined ? (
                           <CellEditor row={row} column={name} likely={types[0]} edit={edit} onEdit={(change) => onEdit(row, name, change)} onEnd={end} />
@@ -211,6 +232,7 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
                       </td>
                     );
                   })}
+                  <Skipped width={partly?.after} />
                 </tr>
               );
             })}

@@ -30,3 +30,19 @@ export function useRowFocus(rows: readonly unknown[]): { readonly body: RefObjec
     },
   };
 }
+
+/**
+ * Keeps the focus in its cell when other columns are drawn: elements that are moved lose it. Only where columns come and go; elsewhere the
+ * cells stay.
+ */
+export function useFocusedCell(body: RefObject<HTMLTableSectionElement | null>, moves: boolean): void {
+  // Before anything is drawn.
+  const active = moves ? document.activeElement : null;
+  const cell = active instanceof HTMLTableCellElement && body.current?.contains(active) === true ? active : undefined;
+  const column = cell?.dataset.column;
+  const row = cell?.closest("tr");
+  useLayoutEffect(() => {
+    if (cell === undefined || document.activeElement !== document.body) return;
+    row?.querySelector<HTMLElement>(`td[data-column="${CSS.escape(column ?? "")}"]`)?.focus({ preventScroll: true });
+  });
+}

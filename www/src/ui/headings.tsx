@@ -37,13 +37,22 @@ export function Headings({ titles, children }: { readonly titles: readonly strin
 /** The headings of a grid's columns, with the types of their values. */
 export function ColumnHeadings({
   columns,
+  first,
 }: {
   readonly columns: readonly { readonly name: string; readonly types: readonly string[]; readonly numeric: boolean }[];
+  /** The place of the first of them in the table, from 1, where not all columns are drawn. */
+  readonly first?: number | undefined;
 }) {
   return (
     <>
-      {columns.map(({ name, types, numeric }) => (
-        <th key={name} scope="col" class={numeric ? "right" : ""}>
+      {columns.map(({ name, types, numeric }, at) => (
+        <th
+          key={name}
+          scope="col"
+          class={numeric ? "right" : ""}
+          title={first === undefined ? undefined : name}
+          aria-colindex={first === undefined ? undefined : first + at}
+        >
           {name}
           <span class="type">{types.join(" · ")}</span>
         </th>
