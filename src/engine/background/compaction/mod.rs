@@ -11,6 +11,7 @@ use super::rewrite::Input;
 use super::rewrite::Rewriter;
 use crate::engine::base::options::Shape;
 use crate::engine::base::runtime::Runtime;
+use crate::engine::base::wiring::News;
 use crate::engine::read::reader::Reader;
 use crate::engine::rows::row::Keep;
 use crate::engine::space::Space;
@@ -178,7 +179,7 @@ impl Compactor {
     /// Begins the flush that waited for a job, and wakes the loads that did. If compaction is still far behind, the next job does
     /// not begin before a memtable is flushed: writes go on, slowly.
     pub(crate) async fn let_flush_through(&self) {
-        self.runtime.tell_work_due();
+        self.runtime.tell(News::WorkDue);
         self.store.tell_work_ended();
         if self.house.is_far_behind() {
             if self.house.flushes.is_running.get() {
