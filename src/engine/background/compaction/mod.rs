@@ -417,6 +417,11 @@ impl Compactor {
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now, Some(reason)).await
     }
 
+    /// The partition that has a key.
+    fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+        self.store.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
+    }
+
     fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {
         self.store.view.borrow().version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
     }
