@@ -18,8 +18,7 @@ use crate::engine::versions::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
-use crate::storage::SegmentId;
-use crate::storage::{Commit, LogNumber};
+use crate::storage::{Commit, LogNumber, SegmentId};
 use std::rc::Rc;
 
 /// A commit, and the state after it is stored.
