@@ -73,7 +73,7 @@ use background::housekeeping::Housekeeping;
 use background::rewrite::Rewriter;
 use background::trees::Trees;
 use base::runtime::Runtime;
-use base::wiring::{Committed, Wiring};
+use base::wiring::{News, Wiring};
 use inspect::events::WorkHistory;
 use opening::parts::Parts;
 use read::order::Order;
@@ -151,40 +151,30 @@ impl Engine {
 }
 
 impl Wiring for Engine {
-    fn second_over(&self) {
-        self.compactor.end_second();
-    }
-
-    fn committed(&self, done: Committed) {
-        match done {
-            Committed::Stored => {
+    fn act_on(&self, news: News) {
+        match news {
+            News::Committed => {
                 self.space.drop_soon();
                 self.start_background();
                 self.store.tick();
             }
-            Committed::DiskFull => self.flusher.shorten_log(),
-            Committed::AllDone => {
+            News::DiskFull => self.flusher.shorten_log(),
+            News::NothingToCommit => {
                 self.flusher.flush_when_quiet();
                 if self.store.waits_for_flush() {
                     // A failed flush is tried again, now that writes need it.
                     self.start_background();
                 }
             }
+            News::SecondOver => self.compactor.end_second(),
+            News::RoomFreed => self.house.compactions.quarantine.tell_news(),
+            News::WorkDue => self.start_background(),
+            News::Ended => {
+                self.space.reserve.end();
+                // Edits wait too.
+                self.commits.kick();
+            }
         }
-    }
-
-    fn room_freed(&self) {
-        self.house.compactions.quarantine.tell_news();
-    }
-
-    fn work_due(&self) {
-        self.start_background();
-    }
-
-    fn ended(&self) {
-        self.space.reserve.end();
-        // Edits wait too.
-        self.commits.kick();
     }
 }
 

@@ -3,6 +3,7 @@
 use super::housekeeping::Housekeeping;
 use super::rewrite::{Input, Rewriter};
 use crate::engine::base::runtime::Runtime;
+use crate::engine::base::wiring::News;
 use crate::engine::read::order::Order;
 use crate::engine::rows::row::Keep;
 use crate::engine::space::Space;
@@ -74,7 +75,7 @@ impl Flusher {
             let outcome = flusher.flush_frozen().await;
             flusher.house.flushes.is_running.set(false);
             match outcome {
-                Ok(()) => flusher.runtime.tell_work_due(),
+                Ok(()) => flusher.runtime.tell(News::WorkDue),
                 Err(error) => flusher.flush_failed(&error),
             }
         }));
@@ -189,7 +190,7 @@ impl Flusher {
         self.store.last_flush.record(None);
         let last = self.store.view.borrow().frozen.back().map(Rc::clone);
         self.house.flushes.is_wanted.set(last.is_some());
-        self.runtime.tell_work_due();
+        self.runtime.tell(News::WorkDue);
         loop {
             // The wait may have ended the engine.
             self.store.check_alive()?;
@@ -221,7 +222,7 @@ impl Flusher {
         };
         if is_due {
             self.store.freeze();
-            self.runtime.tell_work_due();
+            self.runtime.tell(News::WorkDue);
         }
     }
 

@@ -7,7 +7,7 @@ use super::latch::Latch;
 use super::missing::read_only;
 use super::options::Options;
 use super::slices::Slices;
-use super::wiring::{Committed, Wiring};
+use super::wiring::{News, Wiring};
 use crate::env::{Env, LocalFuture};
 use crate::error::Result;
 use crate::storage::AnyStorage;
@@ -72,38 +72,10 @@ impl Runtime {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
     }
 
-    /// See [`Wiring::committed`].
-    pub(crate) fn tell_committed(&self, done: Committed) {
+    /// Tells those above a part, unless nobody has the engine any more.
+    pub(crate) fn tell(&self, news: News) {
         if let Some(engine) = self.engine() {
-            engine.committed(done);
-        }
-    }
-
-    /// See [`Wiring::second_over`].
-    pub(crate) fn tell_second_over(&self) {
-        if let Some(engine) = self.engine() {
-            engine.second_over();
-        }
-    }
-
-    /// See [`Wiring::room_freed`].
-    pub(crate) fn tell_room_freed(&self) {
-        if let Some(engine) = self.engine() {
-            engine.room_freed();
-        }
-    }
-
-    /// See [`Wiring::work_due`].
-    pub(crate) fn tell_work_due(&self) {
-        if let Some(engine) = self.engine() {
-            engine.work_due();
-        }
-    }
-
-    /// See [`Wiring::ended`].
-    pub(crate) fn tell_ended(&self) {
-        if let Some(engine) = self.engine() {
-            engine.ended();
+            engine.act_on(news);
         }
     }
 

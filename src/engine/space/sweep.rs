@@ -1,6 +1,7 @@
 //! Deletes segments from the storage that no version of the engine refers to.
 
 use super::Space;
+use crate::engine::base::wiring::News;
 use crate::error::Result;
 use crate::storage::{BlockId, SegmentId};
 use std::rc::Rc;
@@ -36,7 +37,7 @@ impl Space {
             log::warn!("obsolete segments could not be deleted: {error}");
             self.store.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
-            self.runtime.tell_room_freed();
+            self.runtime.tell(News::RoomFreed);
             Box::pin(self.use_room()).await;
         }
     }
@@ -49,7 +50,7 @@ impl Space {
         }
         if self.store.last_flush.is_out_of_room() {
             self.store.last_flush.record(None);
-            self.runtime.tell_work_due();
+            self.runtime.tell(News::WorkDue);
         }
     }
 

@@ -12,6 +12,7 @@ pub(super) mod readiness;
 
 use super::base::latch::Latch;
 use super::base::runtime::Runtime;
+use super::base::wiring::News;
 use super::changes::arrivals::Arrivals;
 use super::changes::watches::Watches;
 use super::memory::images::Images;
@@ -97,13 +98,13 @@ impl Store {
         self.tell_work_ended();
         self.arrivals.tell(|_| true);
         self.watches.forget();
-        self.runtime.tell_ended();
+        self.runtime.tell(News::Ended);
     }
 
     /// Looks at the clock. Each second the engine hears of it.
     pub(crate) fn tick(&self) {
         if self.traffic.is_due(self.runtime.clock.steady_ms()) && self.is_ready() {
-            self.runtime.tell_second_over();
+            self.runtime.tell(News::SecondOver);
         }
     }
 

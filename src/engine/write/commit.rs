@@ -7,7 +7,7 @@
 
 use crate::engine::base::latch::Latch;
 use crate::engine::base::runtime::Runtime;
-use crate::engine::base::wiring::Committed;
+use crate::engine::base::wiring::News;
 use crate::engine::space::Space;
 use crate::engine::store::Store;
 use crate::engine::store::apply::StoredCommit;
@@ -18,8 +18,7 @@ use crate::engine::versions::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
-use crate::storage::SegmentId;
-use crate::storage::{Commit, LogNumber};
+use crate::storage::{Commit, LogNumber, SegmentId};
 use std::rc::Rc;
 
 /// A commit, and the state after it is stored.
@@ -115,7 +114,7 @@ impl Commits {
                     for edit in edits {
                         edit.done.set(Ok(()));
                     }
-                    self.runtime.tell_committed(Committed::Stored);
+                    self.runtime.tell(News::Committed);
                 }
                 Err(error) if error.code() == Code::QuotaExceeded && group.is_some() && !edits.is_empty() => {
                     apart = true;
@@ -125,13 +124,13 @@ impl Commits {
                 Err(error) => {
                     self.commit_failed(edits, &error);
                     if error.code() == Code::QuotaExceeded {
-                        self.runtime.tell_committed(Committed::DiskFull);
+                        self.runtime.tell(News::DiskFull);
                     }
                 }
             }
         }
         self.store.line.is_running.set(false);
-        self.runtime.tell_committed(Committed::AllDone);
+        self.runtime.tell(News::NothingToCommit);
     }
 
     fn commit_failed(&self, edits: Vec<PendingEdit>, error: &Error) {

@@ -11,6 +11,7 @@ use super::rewrite::Input;
 use super::rewrite::Rewriter;
 use crate::engine::base::options::Shape;
 use crate::engine::base::runtime::Runtime;
+use crate::engine::base::wiring::News;
 use crate::engine::read::reader::Reader;
 use crate::engine::rows::row::Keep;
 use crate::engine::space::Space;
@@ -178,7 +179,7 @@ impl Compactor {
     /// Begins the flush that waited for a job, and wakes the loads that did. If compaction is still far behind, the next job does
     /// not begin before a memtable is flushed: writes go on, slowly.
     pub(crate) async fn let_flush_through(&self) {
-        self.runtime.tell_work_due();
+        self.runtime.tell(News::WorkDue);
         self.store.tell_work_ended();
         if self.house.is_far_behind() {
             if self.house.flushes.is_running.get() {
@@ -414,6 +415,11 @@ impl Compactor {
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now, Some(reason)).await
+    }
+
+    /// The partition that has a key.
+    fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+        self.store.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 
     fn partition(&self, tree: TreeId, id: PartitionId) -> Option<Rc<Partition>> {

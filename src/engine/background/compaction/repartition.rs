@@ -3,7 +3,7 @@
 use super::Compactor;
 use super::{Change, Work, work_of_compaction};
 use crate::engine::rows::keys::full_key;
-use crate::engine::versions::partition::{Partition, PartitionId};
+use crate::engine::versions::partition::PartitionId;
 use crate::error::Result;
 use crate::model::TreeId;
 use std::rc::Rc;
@@ -35,10 +35,5 @@ impl Compactor {
             work_of_compaction(&compactor, Work::Change(Change::Merge(tree, left))).await
         };
         self.runtime.apart(Box::pin(work)).await
-    }
-
-    /// The partition that has a key.
-    pub(crate) fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
-        self.store.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 }

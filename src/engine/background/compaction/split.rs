@@ -12,6 +12,7 @@
 
 use super::{Change, Compactor};
 use crate::collections::sort::sort_by;
+use crate::engine::base::wiring::News;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::PartitionId;
@@ -177,9 +178,9 @@ impl Compactor {
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
         if self.runtime.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.store.must_search.set(true);
-            self.runtime.tell_work_due();
+            self.runtime.tell(News::WorkDue);
         } else if !self.house.has_started.get() {
-            self.runtime.tell_work_due();
+            self.runtime.tell(News::WorkDue);
         }
     }
 
