@@ -2,7 +2,7 @@
 
 use super::instance::Instance;
 use super::table::Table;
-use super::throttle::Partition;
+use super::units::throttle::Partition;
 use crate::error::Result;
 use crate::model::Consumed;
 

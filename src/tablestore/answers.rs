@@ -22,9 +22,9 @@
 //! A refused write changes nothing, and is not stored by itself: asked again, it is decided anew. But a later write of its
 //! client may have been done since. So the record of that one carries the refusals before it, whatever their reason.
 
-use super::failure::Outcome;
 use super::ingest::Refused;
 use super::prepared::{PreparedRow, ReturnedRow, Written, key_value};
+use super::units::failure::Outcome;
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Origin, RowView, RowsBehind, TreeId, Writes};

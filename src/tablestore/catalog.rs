@@ -17,9 +17,9 @@ use super::catalog_records::{
     AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, StreamRecord, TableRecord,
 };
 use super::ids::{Given, Ids};
-use super::meter::StepChange;
 use super::stream::{Shards, Stream};
 use super::table::{Fixed, IndexMeta, Table, TableState};
+use super::units::meter::StepChange;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
 use crate::format::message;

@@ -1,8 +1,8 @@
 //! Counting the rows of a range (R3). The engine reads them as a range does, and gives none away.
 
-use super::failure::Outcome;
 use super::instance::Instance;
 use super::request::{GetRange, ReadOptions};
+use super::units::failure::Outcome;
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Consumed, Filter, KeyInput, KeyValue, RowSink, TableName, TableSchema, ValueRef};

@@ -1,12 +1,11 @@
 //! Deleting the rows of a range in the engine: nothing of them goes to the client. The service has no such operation.
 
-use super::check;
 use super::count::{CountRows, RowCount};
-use super::failure::{Charge, Outcome};
-use super::fits;
 use super::instance::Instance;
 use super::prepared::{PreparedRow, charge};
 use super::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
+use super::units::failure::{Charge, Outcome};
+use super::{check, fits};
 use crate::engine::Direction;
 use crate::error::Code;
 use crate::model::select::VersionQuery;

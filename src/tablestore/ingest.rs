@@ -8,12 +8,12 @@
 use super::batch::number;
 use super::check;
 use super::decide::plan;
-use super::failure::{Charge, Failure, Outcome};
 use super::instance::Instance;
 use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::stream::{Stream, StreamLoad};
 use super::table::Table;
+use super::units::failure::{Charge, Failure, Outcome};
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};

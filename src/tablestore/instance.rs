@@ -3,11 +3,11 @@
 use super::access::AccessKey;
 use super::answers::{self, Answers};
 use super::foreign::{is_foreign, may_be_foreign};
-use super::meter::{self, Meter};
 use super::table::{Index, Table};
-use super::throttle::{Throttle, ThrottleOptions};
 use super::time::Stamper;
 use super::transaction::Transactions;
+use super::units::meter::{self, Meter};
+use super::units::throttle::{Throttle, ThrottleOptions};
 use super::{catalog, foreign, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::{Turn, Turns};

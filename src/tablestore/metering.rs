@@ -1,9 +1,9 @@
 //! Counts the units of operations, and computes their cost (C1 to C4, C6).
 
-use super::failure::Outcome;
 use super::instance::Instance;
-use super::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
 use super::table::Table;
+use super::units::failure::Outcome;
+use super::units::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::Turn;
 use crate::engine::Engine;

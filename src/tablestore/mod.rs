@@ -29,7 +29,6 @@ mod decide;
 mod delete_range;
 mod derived;
 mod descriptions;
-mod failure;
 mod fits;
 pub mod foreign;
 mod ids;
@@ -39,7 +38,6 @@ mod index_admin;
 mod ingest;
 mod inspect;
 mod instance;
-mod meter;
 mod metering;
 mod missing_rows;
 mod partitions;
@@ -56,10 +54,10 @@ mod splits;
 mod stored;
 mod stream;
 mod table;
-mod throttle;
 mod time;
 mod transact;
 mod transaction;
+mod units;
 mod unknown_table;
 mod watch;
 mod write;
@@ -71,7 +69,6 @@ pub use count::{CountRows, RowCount};
 pub use descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
 };
-pub use failure::{Failure, Outcome};
 pub use ingest::{Loader, PutRows, Refused, StoreRows};
 pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
 pub use instance::{Instance, InstanceOptions};
@@ -90,6 +87,7 @@ pub use stream::{
     ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
 };
 pub use table::{Index, IndexMeta, Table};
-pub use throttle::ThrottleOptions;
 pub use transact::Started;
+pub use units::failure::{Failure, Outcome};
+pub use units::throttle::ThrottleOptions;
 pub use watch::{ChangedRows, Watched};

@@ -1,9 +1,9 @@
 //! Reads single rows (R1, R2): their content and cost.
 
-use super::meter::Consumes;
 use super::row_reader::{Projection, RowReader};
 use super::table::Table;
-use super::throttle::Throttle;
+use super::units::meter::Consumes;
+use super::units::throttle::Throttle;
 use crate::engine::{RowView, TreeId};
 use crate::error::Result;
 use crate::model::select::{Need, Stretch};

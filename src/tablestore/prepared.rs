@@ -1,9 +1,9 @@
 //! A write that fits its table, and its result.
 
-use super::failure::{Charge, Failure};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::RowHash;
+use super::units::failure::{Charge, Failure};
 use crate::collections::sort::sort_by;
 use crate::model::filter::CheckedFilter;
 use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};

@@ -2,7 +2,7 @@
 
 use super::column_filter::{DecidingColumns, Judgement, chosen};
 use super::row_reader::RowReader;
-use super::throttle::{Partition, Throttle};
+use super::units::throttle::{Partition, Throttle};
 use crate::engine::{BlockRows, RowView, TreeId};
 use crate::error::{Error, Result};
 use crate::format::block_columns::{ColumnValues, RowBytes};

@@ -2,10 +2,8 @@
 
 use super::check;
 use super::column_filter::ScanFilter;
-use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::instance::Instance;
-use super::meter::Consumes;
 use super::point_read::{EncodedKey, Found, PointReader, encoded};
 use super::prepared::key_value;
 use super::range::range_of;
@@ -14,6 +12,8 @@ use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::row_reader::{Projection, RowReader};
 use super::table::Table;
 use super::transaction::TransactionUse;
+use super::units::failure::{Charge, Outcome};
+use super::units::meter::Consumes;
 use crate::engine::{BlockFilter, RowView, ScanOptions};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;

@@ -1,8 +1,8 @@
 //! Tables that a damaged catalog lacks.
 
 use super::catalog::{self, Catalog};
-use super::meter;
 use super::table::{Fixed, Table, TableState};
+use super::units::meter;
 use crate::engine::{Direction, Engine, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};

@@ -1,8 +1,8 @@
 //! ComputeSplitPointsBySize: cuts a table into slices of similar size, between partition keys (P4).
 
-use super::failure::{Charge, Outcome};
 use super::instance::Instance;
-use super::meter::Consumes;
+use super::units::failure::{Charge, Outcome};
+use super::units::meter::Consumes;
 use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, encode_value, limits};

@@ -1,12 +1,12 @@
 //! Starts, commits and aborts local transactions, and writes in them (R7).
 
 use super::answers::Answers;
-use super::failure::{Charge, Outcome};
 use super::instance::Instance;
-use super::meter::Consumes;
 use super::prepared::Written;
 use super::stream::Stream;
 use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
+use super::units::failure::{Charge, Outcome};
+use super::units::meter::Consumes;
 use super::write::RowDecision;
 use crate::engine::{Decide, Engine, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};

@@ -8,13 +8,13 @@
 
 use super::check::{self, Checked};
 use super::decide::{Decision, RowCells, plan};
-use super::failure::Outcome;
 use super::instance::Instance;
-use super::meter::Consumes;
 use super::prepared::{PreparedWrite, Written, charge};
 use super::request::{Mutation, RowWrite};
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::TransactionUse;
+use super::units::failure::Outcome;
+use super::units::meter::Consumes;
 use super::{catalog, fits};
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;

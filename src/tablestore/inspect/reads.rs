@@ -5,10 +5,10 @@ use crate::error::Result;
 use crate::model::select::Stretch;
 use crate::model::version::Retention;
 use crate::model::{CellRef, RowSink};
-use crate::tablestore::failure::Outcome;
 use crate::tablestore::instance::Instance;
 use crate::tablestore::point_read::{Found, PointReader, encoded};
 use crate::tablestore::request::GetRow;
+use crate::tablestore::units::failure::Outcome;
 
 /// Why a stored version is hidden from reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

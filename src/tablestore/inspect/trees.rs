@@ -3,9 +3,9 @@
 use crate::engine::{Layout, SegmentContents, SegmentQuery, TreeId};
 use crate::error::Result;
 use crate::model::{KeyInput, TableName};
-use crate::tablestore::answers;
 use crate::tablestore::instance::Instance;
-use crate::tablestore::{catalog, meter};
+use crate::tablestore::units::meter;
+use crate::tablestore::{answers, catalog};
 
 /// What a tree holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

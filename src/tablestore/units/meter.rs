@@ -25,13 +25,13 @@ use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
 
 /// The tree of the meter's rows. Trees of tables count from 1.
-pub(super) const TREE: TreeId = TreeId::METER;
+pub(crate) const TREE: TreeId = TreeId::METER;
 const COLUMN: &str = "tally";
 /// The most seconds that wait while the storage is full; the oldest go first.
 const MOST_WAITING: usize = 64;
 
 /// The result of an operation that consumes units.
-pub(super) trait Consumes {
+pub(crate) trait Consumes {
     /// The units.
     fn consumed(&self) -> Consumed;
 }
@@ -44,26 +44,26 @@ impl Consumes for Consumed {
 
 /// Counts that are not stored yet.
 #[derive(Debug)]
-pub(super) struct Counted {
-    pub(super) second: i64,
-    pub(super) uses: Vec<(Account, Consumed, ReservedThroughput)>,
+pub(crate) struct Counted {
+    pub(crate) second: i64,
+    pub(crate) uses: Vec<(Account, Consumed, ReservedThroughput)>,
 }
 
 /// The meter of an instance. Tables hold their units of the running second.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// The running second.
-    pub(super) second: Cell<i64>,
+    pub(crate) second: Cell<i64>,
     /// Units in it of requests on tables that do not exist.
-    pub(super) nobody: Cell<Consumed>,
+    pub(crate) nobody: Cell<Consumed>,
     /// Units of requests that were answered after their table was deleted or got a new tree.
-    pub(super) late: RefCell<Vec<(Account, Consumed)>>,
+    pub(crate) late: RefCell<Vec<(Account, Consumed)>>,
     /// All units since the opening.
-    pub(super) used: Cell<[u64; 2]>,
-    pub(super) waiting: RefCell<VecDeque<Counted>>,
+    pub(crate) used: Cell<[u64; 2]>,
+    pub(crate) waiting: RefCell<VecDeque<Counted>>,
     /// Whether a task is storing counts.
-    pub(super) saving: Cell<bool>,
-    pub(super) turns: Turns,
+    pub(crate) saving: Cell<bool>,
+    pub(crate) turns: Turns,
 }
 
 impl Default for Meter {
@@ -81,7 +81,7 @@ impl Default for Meter {
 }
 
 impl Meter {
-    pub(super) fn wait(&self, counted: Counted) {
+    pub(crate) fn wait(&self, counted: Counted) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.len() >= MOST_WAITING {
             waiting.pop_front();
@@ -95,7 +95,7 @@ impl Counted {
         self.second.div_euclid(Period::Hour.seconds())
     }
 
-    pub(super) fn add_to(&self, second: &mut Tally, hour: &mut Tally) {
+    pub(crate) fn add_to(&self, second: &mut Tally, hour: &mut Tally) {
         for (account, consumed, reserved) in &self.uses {
             meter::count(second, hour, *account, *consumed, *reserved);
         }
@@ -158,7 +158,7 @@ impl Decide for Save<'_> {
 }
 
 /// A step of reserved throughput, stored with its change of the catalog.
-pub(super) struct StepChange {
+pub(crate) struct StepChange {
     step: ThroughputStep,
     /// Its hour, and later hours whose steps it cancels.
     places: Vec<Place>,
@@ -166,7 +166,7 @@ pub(super) struct StepChange {
 }
 
 impl StepChange {
-    pub(super) async fn new(engine: &Engine, step: ThroughputStep) -> Result<Self> {
+    pub(crate) async fn new(engine: &Engine, step: ThroughputStep) -> Result<Self> {
         let hour = step.second.div_euclid(Period::Hour.seconds());
         let mut places = vec![Place::new(Period::Hour, hour)];
         let mut later = |number, tally: Tally| {
@@ -179,15 +179,15 @@ impl StepChange {
     }
 
     /// The rows that it has to see, in order.
-    pub(super) fn rows(&self) -> Vec<(TreeId, Vec<u8>)> {
+    pub(crate) fn rows(&self) -> Vec<(TreeId, Vec<u8>)> {
         self.places.iter().map(|place| (TREE, place.key.clone())).collect()
     }
 
-    pub(super) fn see(&mut self, at: usize, row: Option<&RowView<'_>>) {
+    pub(crate) fn see(&mut self, at: usize, row: Option<&RowView<'_>>) {
         self.places.get_mut(at).into_iter().for_each(|place| place.see(row));
     }
 
-    pub(super) fn write(&mut self, writes: &mut Writes<'_>) {
+    pub(crate) fn write(&mut self, writes: &mut Writes<'_>) {
         let mut step = self.step;
         self.places.iter_mut().rev().for_each(|place| place.tally.undo(&mut step));
         self.places.first_mut().into_iter().for_each(|hour| hour.tally.step(step));
@@ -215,7 +215,7 @@ fn key(period: Period, number: i64) -> Vec<u8> {
 
 /// Stores waiting counts. If the storage is full they go on waiting; other failures lose them. Until the turn is dropped,
 /// no other save runs.
-pub(super) async fn save(engine: &Engine, meter: &Meter) -> Turn {
+pub(crate) async fn save(engine: &Engine, meter: &Meter) -> Turn {
     let turn = meter.turns.wait_for(&[]).await;
     if engine.is_read_only() {
         meter.waiting.borrow_mut().clear();
@@ -243,7 +243,7 @@ async fn store(engine: &Engine, counted: &Counted) -> Result<()> {
 }
 
 /// Visits the stored tallies of the periods `[from, to)`.
-pub(super) async fn tallies(
+pub(crate) async fn tallies(
     engine: &Engine,
     period: Period,
     [from, to]: [i64; 2],

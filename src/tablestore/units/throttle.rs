@@ -33,11 +33,11 @@ pub struct ThrottleOptions {
 
 /// A partition key value of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Partition(u64);
+pub(crate) struct Partition(u64);
 
 impl Partition {
     /// The partition of an encoded key.
-    pub(super) fn of(tree: TreeId, key: &[u8]) -> Self {
+    pub(crate) fn of(tree: TreeId, key: &[u8]) -> Self {
         Self(xxh3_64_with_seed(partition_prefix(key).unwrap_or_default(), u64::from(tree.0)))
     }
 }
@@ -51,7 +51,7 @@ struct Slot {
 
 /// The watched values.
 #[derive(Debug)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     options: ThrottleOptions,
     /// Empty until the first use.
     slots: RefCell<Vec<Slot>>,
@@ -60,12 +60,12 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub(super) fn new(options: ThrottleOptions) -> Self {
+    pub(crate) fn new(options: ThrottleOptions) -> Self {
         Self { options, slots: RefCell::default(), operations: Cell::default() }
     }
 
     /// Whether units are limited.
-    pub(super) fn watches(&self) -> bool {
+    pub(crate) fn watches(&self) -> bool {
         self.options.units_per_second.is_some()
     }
 
@@ -73,7 +73,7 @@ impl Throttle {
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`.
-    pub(super) fn take_of(&self, tree: TreeId, key: &[u8], units: u32, now: i64) -> Result<()> {
+    pub(crate) fn take_of(&self, tree: TreeId, key: &[u8], units: u32, now: i64) -> Result<()> {
         // A key is hashed only if units are limited.
         if self.watches() { self.take(now, &[(Partition::of(tree, key), units)]) } else { Ok(()) }
     }
@@ -82,7 +82,7 @@ impl Throttle {
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`.
-    pub(super) fn take(&self, now: i64, wanted: &[(Partition, u32)]) -> Result<()> {
+    pub(crate) fn take(&self, now: i64, wanted: &[(Partition, u32)]) -> Result<()> {
         let Some(limit) = self.options.units_per_second else { return Ok(()) };
         let mut slots = self.slots.borrow_mut();
         slots.resize(SLOTS, Slot::default());
@@ -101,7 +101,7 @@ impl Throttle {
     }
 
     /// Takes an operation on tables.
-    pub(super) fn operation(&self, now: i64) -> Result<()> {
+    pub(crate) fn operation(&self, now: i64) -> Result<()> {
         let Some(limit) = self.options.table_operations_per_second else { return Ok(()) };
         let (last, count) = self.operations.get();
         let count = if last == second(now) { count } else { 0 };

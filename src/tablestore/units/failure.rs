@@ -18,7 +18,7 @@ pub type Outcome<T> = Result<T, Failure>;
 
 /// The cost of a refused operation, by its type.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Charge {
+pub(crate) enum Charge {
     /// A read: one read unit.
     Read,
     /// PutRow, DeleteRow: one write unit.
@@ -32,7 +32,7 @@ pub(super) enum Charge {
 impl Charge {
     /// The failure of an operation of this type. Faults of the service (HTTP status 5xx) cost nothing; a failed
     /// condition costs one unit of each.
-    pub(super) fn failure(self, error: Error) -> Failure {
+    pub(crate) fn failure(self, error: Error) -> Failure {
         let consumed = match (self, error.code()) {
             (Self::Nothing, _) => Consumed::default(),
             (_, Code::ConditionCheckFail) => Consumed { read: 1, write: 1 },
