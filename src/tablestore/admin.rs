@@ -3,11 +3,11 @@
 //! Changes run one after another, and are visible once they are durable.
 
 use super::catalog::{self, CatalogChange};
-use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
 use super::foreign::{is_foreign, may_be_foreign};
 use super::index_admin;
 use super::instance::Instance;
 use super::stream::{self, StreamDescription, set_stream};
+use super::table::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};

@@ -4,8 +4,8 @@
 //! answer to a change that was done before.
 
 use super::access::AccessKey;
-use super::descriptions::TableDescription;
 use super::instance::Instance;
+use super::table::descriptions::TableDescription;
 use super::{answers, catalog};
 use crate::engine::Origin;
 use crate::error::Result;

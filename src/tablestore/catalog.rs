@@ -16,8 +16,8 @@ use super::answers::Answers;
 use super::catalog_records::{
     AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, StreamRecord, TableRecord,
 };
-use super::ids::{Given, Ids};
 use super::stream::{Shards, Stream};
+use super::table::ids::{Given, Ids};
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use super::units::meter::StepChange;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};

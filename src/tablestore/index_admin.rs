@@ -3,8 +3,8 @@
 //!
 //! This file does not know how an index is filled and kept up to date.
 
-use super::descriptions::{IndexSpec, TableDescription, UpdateTable};
 use super::instance::Instance;
+use super::table::descriptions::{IndexSpec, TableDescription, UpdateTable};
 use super::table::{Fixed, Index, IndexMeta, Table, TableState};
 use crate::error::{Code, Error, Result};
 use crate::model::schema::first_counted;

@@ -3,12 +3,13 @@
 use super::access::AccessKey;
 use super::answers::{self, Answers};
 use super::foreign::{is_foreign, may_be_foreign};
+use super::table::unknown_table;
 use super::table::{Index, Table};
 use super::time::Stamper;
 use super::transaction::Transactions;
 use super::units::meter::{self, Meter};
 use super::units::throttle::{Throttle, ThrottleOptions};
-use super::{catalog, foreign, salvage, stream, unknown_table};
+use super::{catalog, foreign, salvage, stream};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};

@@ -19,7 +19,6 @@ mod answers;
 mod base_change;
 mod batch;
 mod build;
-mod build_progress;
 mod catalog;
 mod catalog_records;
 mod check;
@@ -28,10 +27,8 @@ mod count;
 mod decide;
 mod delete_range;
 mod derived;
-mod descriptions;
 mod fits;
 pub mod foreign;
-mod ids;
 mod in_order;
 mod index;
 mod index_admin;
@@ -58,7 +55,6 @@ mod time;
 mod transact;
 mod transaction;
 mod units;
-mod unknown_table;
 mod watch;
 mod write;
 
@@ -66,9 +62,6 @@ pub use access::{AccessKey, Right, Rights, authorize};
 pub use answering::Changed;
 pub use batch::Scope;
 pub use count::{CountRows, RowCount};
-pub use descriptions::{
-    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
-};
 pub use ingest::{Loader, PutRows, Refused, StoreRows};
 pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
 pub use instance::{Instance, InstanceOptions};
@@ -85,6 +78,9 @@ pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;
 pub use stream::{
     ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
+};
+pub use table::descriptions::{
+    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
 };
 pub use table::{Index, IndexMeta, Table};
 pub use transact::Started;

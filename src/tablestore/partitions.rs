@@ -1,8 +1,8 @@
 //! The partitions of a table, as in its description (P1 to P3).
 
-use super::descriptions::PartitionDescription;
 use super::instance::Instance;
 use super::table::Table;
+use super::table::descriptions::PartitionDescription;
 use crate::engine::PartitionMetrics;
 use crate::error::Result;
 use crate::model::{KeyValue, TableName, decode_key, encode_value};

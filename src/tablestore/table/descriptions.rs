@@ -1,9 +1,9 @@
 //! Parameters and descriptions of tables and indexes (T1, T4 to T8).
 
-use super::stream::{StreamChange, StreamDescription};
-use super::table::Index;
+use super::Index;
 use crate::error::{Error, Result};
 use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
+use crate::tablestore::stream::{StreamChange, StreamDescription};
 use serde::Deserialize;
 use std::rc::Rc;
 
@@ -110,7 +110,7 @@ pub struct PartitionDescription {
 }
 
 impl OptionsChange {
-    pub(super) fn apply(&self, to: TableOptions) -> Result<TableOptions> {
+    pub(crate) fn apply(&self, to: TableOptions) -> Result<TableOptions> {
         let changed = TableOptions {
             time_to_live: self.time_to_live.unwrap_or(to.time_to_live),
             max_versions: self.max_versions.unwrap_or(to.max_versions),
@@ -161,7 +161,7 @@ pub struct IndexDescription {
 }
 
 impl IndexDescription {
-    pub(super) fn of(index: &Index, now: i64) -> Self {
+    pub(crate) fn of(index: &Index, now: i64) -> Self {
         let Index { table, meta } = index;
         let state = table.state();
         Self {

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 
 /// The progress of an index build.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BuildProgress {
+pub(crate) struct BuildProgress {
     at_work: Cell<bool>,
     attempts: Cell<u64>,
     /// The failure, and the pause before the next try, ms. Cleared once something is built.
@@ -15,7 +15,7 @@ pub(super) struct BuildProgress {
 
 impl BuildProgress {
     /// Begins an attempt, unless there is one.
-    pub(super) fn begin(&self) -> bool {
+    pub(crate) fn begin(&self) -> bool {
         if self.at_work.replace(true) {
             return false;
         }
@@ -24,33 +24,33 @@ impl BuildProgress {
     }
 
     /// Ends the attempt.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.at_work.set(false);
     }
 
     /// The number of attempts.
-    pub(super) fn attempts(&self) -> u64 {
+    pub(crate) fn attempts(&self) -> u64 {
         self.attempts.get()
     }
 
     /// The pause after this failure, ms.
-    pub(super) fn pause_after(&self, error: &Error) -> u32 {
+    pub(crate) fn pause_after(&self, error: &Error) -> u32 {
         let pauses = if error.code() == Code::Corrupt { Pauses::DAMAGE } else { Pauses::STORAGE };
         pauses.next_ms(self.failed.borrow().as_ref().map(|(_, last)| *last))
     }
 
     /// Records a failure and its pause.
-    pub(super) fn fail(&self, error: Error, pause: u32) {
+    pub(crate) fn fail(&self, error: Error, pause: u32) {
         self.failed.replace(Some((error, pause)));
     }
 
     /// Records progress. Returns whether there was a failure before.
-    pub(super) fn mend(&self) -> bool {
+    pub(crate) fn mend(&self) -> bool {
         self.failed.take().is_some()
     }
 
     /// The failure, if the build waits for a retry.
-    pub(super) fn failure(&self) -> Option<Error> {
+    pub(crate) fn failure(&self) -> Option<Error> {
         self.failed.borrow().as_ref().map(|(error, _)| error.clone())
     }
 }

@@ -1,11 +1,16 @@
 //! An existing table; an index is one too.
 
-use super::build_progress::BuildProgress;
-use super::ids::Ids;
-use super::stream::Stream;
+pub(super) mod build_progress;
+pub(super) mod descriptions;
+pub(super) mod ids;
+pub(super) mod unknown_table;
+
 use crate::engine::TreeId;
 use crate::model::meter::Account;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
+use crate::tablestore::stream::Stream;
+use build_progress::BuildProgress;
+use ids::Ids;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -21,7 +26,7 @@ pub struct Table {
     index_of: Option<Rc<IndexMeta>>,
     state: RefCell<TableState>,
     /// The counter of its auto-increment column.
-    pub(super) ids: Ids,
+    pub(crate) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
     indexed: Cell<bool>,
     stream: RefCell<Option<Rc<Stream>>>,
@@ -34,27 +39,27 @@ pub struct Table {
 
 /// The state of a table that changes while it exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct TableState {
-    pub(super) options: TableOptions,
-    pub(super) throughput: ReservedThroughput,
+pub(crate) struct TableState {
+    pub(crate) options: TableOptions,
+    pub(crate) throughput: ReservedThroughput,
     /// When the reserved throughput was last raised and lowered, in ms.
-    pub(super) last_increase: Option<i64>,
-    pub(super) last_decrease: Option<i64>,
-    pub(super) defined: Rc<[DefinedColumn]>,
+    pub(crate) last_increase: Option<i64>,
+    pub(crate) last_decrease: Option<i64>,
+    pub(crate) defined: Rc<[DefinedColumn]>,
     /// The start of an index build, in ms; `None` once it is complete.
-    pub(super) building_since: Option<i64>,
+    pub(crate) building_since: Option<i64>,
 }
 
 /// The parts of a table that never change, besides its key.
 #[derive(Debug)]
-pub(super) struct Fixed {
-    pub(super) name: String,
-    pub(super) tree: TreeId,
+pub(crate) struct Fixed {
+    pub(crate) name: String,
+    pub(crate) tree: TreeId,
     /// The account to charge: a rebuilt index has another tree, and the account of its first one.
-    pub(super) account: Account,
-    pub(super) created: i64,
-    pub(super) local_transactions: bool,
-    pub(super) index_of: Option<IndexMeta>,
+    pub(crate) account: Account,
+    pub(crate) created: i64,
+    pub(crate) local_transactions: bool,
+    pub(crate) index_of: Option<IndexMeta>,
 }
 
 /// An index, as its base table sees it.
@@ -80,17 +85,17 @@ pub struct IndexMeta {
     /// For each column of its key, the place of that column in the base table's key; `None` for a defined column.
     pub sources: Vec<Option<usize>>,
     /// For an index that was made without base data: only rows written behind this seqno belong to it.
-    pub(super) since: Option<u64>,
+    pub(crate) since: Option<u64>,
     /// Rows that the build has processed.
     pub built_rows: Cell<u64>,
     /// The key of the last base row that the build has processed; empty before the first.
-    pub(super) built_to: RefCell<Vec<u8>>,
+    pub(crate) built_to: RefCell<Vec<u8>>,
     /// The progress of the build.
-    pub(super) build: BuildProgress,
+    pub(crate) build: BuildProgress,
 }
 
 impl Table {
-    pub(super) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
+    pub(crate) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
         let Fixed { name, tree, account, created, local_transactions, index_of } = fixed;
         Self {
             name,
@@ -122,7 +127,7 @@ impl Table {
     }
 
     /// The account for its units.
-    pub(super) fn account(&self) -> Account {
+    pub(crate) fn account(&self) -> Account {
         self.account
     }
 
@@ -157,7 +162,7 @@ impl Table {
     }
 
     /// The same, if there are any.
-    pub(super) fn some_defined(&self) -> Option<Rc<[DefinedColumn]>> {
+    pub(crate) fn some_defined(&self) -> Option<Rc<[DefinedColumn]>> {
         let state = self.state.borrow();
         (!state.defined.is_empty()).then(|| Rc::clone(&state.defined))
     }
@@ -179,65 +184,65 @@ impl Table {
     }
 
     /// Whether it has any.
-    pub(super) fn is_indexed(&self) -> bool {
+    pub(crate) fn is_indexed(&self) -> bool {
         self.indexed.get()
     }
 
-    pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
+    pub(crate) fn set_indexes(&self, indexes: Vec<Index>) {
         self.indexed.set(!indexes.is_empty());
         *self.indexes.borrow_mut() = indexes.into();
     }
 
     /// Its stream, if it has one.
-    pub(super) fn stream(&self) -> Option<Rc<Stream>> {
+    pub(crate) fn stream(&self) -> Option<Rc<Stream>> {
         self.streamed.get().then(|| self.stream.borrow().clone()).flatten()
     }
 
     /// Whether it has one.
-    pub(super) fn is_streamed(&self) -> bool {
+    pub(crate) fn is_streamed(&self) -> bool {
         self.streamed.get()
     }
 
-    pub(super) fn set_stream(&self, stream: Option<Rc<Stream>>) {
+    pub(crate) fn set_stream(&self, stream: Option<Rc<Stream>>) {
         self.streamed.set(stream.is_some());
         *self.stream.borrow_mut() = stream;
     }
 
     /// Whether it is gone: another table may have its name. Writes under way may still come.
-    pub(super) fn is_ended(&self) -> bool {
+    pub(crate) fn is_ended(&self) -> bool {
         self.ended.get()
     }
 
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ended.set(true);
     }
 
     /// Counts the units of an operation.
-    pub(super) fn count(&self, consumed: Consumed) {
+    pub(crate) fn count(&self, consumed: Consumed) {
         self.counted.set(self.counted.get() + consumed);
     }
 
     /// Takes the counted units.
-    pub(super) fn take_counted(&self) -> Consumed {
+    pub(crate) fn take_counted(&self) -> Consumed {
         self.counted.take()
     }
 
-    pub(super) fn throughput(&self) -> ReservedThroughput {
+    pub(crate) fn throughput(&self) -> ReservedThroughput {
         self.state.borrow().throughput
     }
 
-    pub(super) fn state(&self) -> TableState {
+    pub(crate) fn state(&self) -> TableState {
         self.state.borrow().clone()
     }
 
-    pub(super) fn set_state(&self, state: TableState) {
+    pub(crate) fn set_state(&self, state: TableState) {
         *self.state.borrow_mut() = state;
     }
 }
 
 impl IndexMeta {
     /// The same definition, with nothing built.
-    pub(super) fn anew(&self) -> Self {
+    pub(crate) fn anew(&self) -> Self {
         Self {
             built_rows: Cell::default(),
             built_to: RefCell::default(),
@@ -249,7 +254,7 @@ impl IndexMeta {
 
 impl Index {
     /// The index that this table is.
-    pub(super) fn of(table: &Rc<Table>) -> Option<Self> {
+    pub(crate) fn of(table: &Rc<Table>) -> Option<Self> {
         Some(Self { table: Rc::clone(table), meta: Rc::clone(table.index_of()?) })
     }
 }

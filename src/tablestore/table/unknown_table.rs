@@ -8,7 +8,7 @@ const NAMED: usize = 5;
 const SIMILAR: usize = 2;
 
 /// The refusal of the table `name`, given the existing `tables`.
-pub(super) fn error<'t>(name: &str, tables: impl Iterator<Item = &'t String>) -> Error {
+pub(crate) fn error<'t>(name: &str, tables: impl Iterator<Item = &'t String>) -> Error {
     let (mut named, mut count) = (Vec::new(), 0);
     let mut nearest: Option<(usize, &str)> = None;
     for table in tables {

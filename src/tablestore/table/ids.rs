@@ -19,16 +19,16 @@ const FOLLOWED: i64 = (1 << 53) - 1;
 
 /// The stored state of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Given {
+pub(crate) struct Given {
     /// The upper bound of values that may have been given.
-    pub(super) up_to: i64,
+    pub(crate) up_to: i64,
     /// The greatest value beyond [`FOLLOWED`] that was chosen, or [`FOLLOWED`].
-    pub(super) beyond: i64,
+    pub(crate) beyond: i64,
 }
 
 /// The counter of one table.
 #[derive(Debug)]
-pub(super) struct Ids {
+pub(crate) struct Ids {
     next: Cell<i64>,
     beyond: Cell<i64>,
     /// The stored state.
@@ -40,7 +40,7 @@ pub(super) struct Ids {
 impl Ids {
     /// A counter that goes on behind the stored state. If `beyond` is `None`, an older version stored it, and rows may
     /// have any values beyond [`FOLLOWED`]. Then the counter ends there.
-    pub(super) fn behind(up_to: i64, beyond: Option<i64>) -> Self {
+    pub(crate) fn behind(up_to: i64, beyond: Option<i64>) -> Self {
         let stored = Given { up_to, beyond: beyond.unwrap_or(i64::MAX) };
         Self {
             next: Cell::new(up_to.max(0).saturating_add(1)),
@@ -54,7 +54,7 @@ impl Ids {
     ///
     /// # Errors
     /// `OTSParameterInvalid` if there is none left.
-    pub(super) fn assign(&self) -> Result<i64> {
+    pub(crate) fn assign(&self) -> Result<i64> {
         let mut value = self.next.get();
         if value > FOLLOWED {
             value = value.max(self.beyond.get().saturating_add(1));
@@ -68,7 +68,7 @@ impl Ids {
     }
 
     /// Goes on above a value chosen by the application.
-    pub(super) fn observe(&self, value: i64) {
+    pub(crate) fn observe(&self, value: i64) {
         if value <= FOLLOWED {
             self.next.set(self.next.get().max(value + 1));
         } else {
@@ -78,13 +78,13 @@ impl Ids {
 
     /// Whether all values that were given or chosen so far are stored, or on their way. `failures` is the number of
     /// failed commits: their data is lost.
-    pub(super) fn is_reserved(&self, failures: u64) -> bool {
+    pub(crate) fn is_reserved(&self, failures: u64) -> bool {
         let Given { up_to, beyond } = self.stored.get();
         self.next.get().saturating_sub(1) <= up_to && self.beyond.get() <= beyond && failures == self.failures.get()
     }
 
     /// The state to store together with a row now; `None` if it is stored already.
-    pub(super) fn reserve(&self, failures: u64) -> Option<Given> {
+    pub(crate) fn reserve(&self, failures: u64) -> Option<Given> {
         if self.is_reserved(failures) {
             return None;
         }
