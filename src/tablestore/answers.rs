@@ -23,7 +23,7 @@
 //! client may have been done since. So the record of that one carries the refusals before it, whatever their reason.
 
 use super::ingest::Refused;
-use super::prepared::{PreparedRow, ReturnedRow, Written, key_value};
+use super::rows::prepared::{PreparedRow, ReturnedRow, Written, key_value};
 use super::units::failure::Outcome;
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;

@@ -1,9 +1,9 @@
 //! BatchWriteRow (R2): up to 200 rows. Each is written wholly or not at all; on request, all of them or none.
 
-use super::check::{self, Checked};
 use super::instance::Instance;
-use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
-use super::request::{Existence, RowWrite};
+use super::rows::check::{self, Checked};
+use super::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use super::rows::request::{Existence, RowWrite};
 use super::table::Table;
 use super::transaction::{TransactionUse, out_of_scope};
 use super::units::failure::{Charge, Outcome};

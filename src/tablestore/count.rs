@@ -1,7 +1,7 @@
 //! Counting the rows of a range (R3). The engine reads them as a range does, and gives none away.
 
 use super::instance::Instance;
-use super::request::{GetRange, ReadOptions};
+use super::rows::request::{GetRange, ReadOptions};
 use super::units::failure::Outcome;
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;

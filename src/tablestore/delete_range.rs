@@ -2,10 +2,10 @@
 
 use super::count::{CountRows, RowCount};
 use super::instance::Instance;
-use super::prepared::{PreparedRow, charge};
-use super::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
+use super::rows::prepared::{PreparedRow, charge};
+use super::rows::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
+use super::rows::{check, fits};
 use super::units::failure::{Charge, Outcome};
-use super::{check, fits};
 use crate::engine::Direction;
 use crate::error::Code;
 use crate::model::select::VersionQuery;

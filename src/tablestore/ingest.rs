@@ -6,11 +6,11 @@
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
 use super::batch::number;
-use super::check;
-use super::decide::plan;
 use super::instance::Instance;
-use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
-use super::request::{Mutation, ReturnContent, RowWrite};
+use super::rows::check;
+use super::rows::decide::plan;
+use super::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use super::rows::request::{Mutation, ReturnContent, RowWrite};
 use super::stream::{Stream, StreamLoad};
 use super::table::Table;
 use super::units::failure::{Charge, Failure, Outcome};

@@ -3,9 +3,9 @@
 use super::access::AccessKey;
 use super::answers::{self, Answers};
 use super::foreign::{is_foreign, may_be_foreign};
+use super::rows::time::Stamper;
 use super::table::unknown_table;
 use super::table::{Index, Table};
-use super::time::Stamper;
 use super::transaction::Transactions;
 use super::units::meter::{self, Meter};
 use super::units::throttle::{Throttle, ThrottleOptions};

@@ -1,15 +1,15 @@
 //! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
 
-use super::check;
-use super::column_filter::ScanFilter;
-use super::in_order::in_order;
 use super::instance::Instance;
-use super::point_read::{EncodedKey, Found, PointReader, encoded};
-use super::prepared::key_value;
-use super::range::range_of;
-use super::range_scan::{RangeScan, ScanStep, damaged_key};
-use super::request::{GetRange, GetRow, ReadOptions, TableRead};
-use super::row_reader::{Projection, RowReader};
+use super::rows::check;
+use super::rows::column_filter::ScanFilter;
+use super::rows::in_order::in_order;
+use super::rows::point_read::{EncodedKey, Found, PointReader, encoded};
+use super::rows::prepared::key_value;
+use super::rows::range::range_of;
+use super::rows::range_scan::{RangeScan, ScanStep, damaged_key};
+use super::rows::request::{GetRange, GetRow, ReadOptions, TableRead};
+use super::rows::row_reader::{Projection, RowReader};
 use super::table::Table;
 use super::transaction::TransactionUse;
 use super::units::failure::{Charge, Outcome};

@@ -2,7 +2,7 @@
 
 use super::answers::Answers;
 use super::instance::Instance;
-use super::prepared::Written;
+use super::rows::prepared::Written;
 use super::stream::Stream;
 use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
 use super::units::failure::{Charge, Outcome};

@@ -5,7 +5,7 @@
 //! timer runs. An expired transaction is unusable; the next request that meets its lock removes it.
 //!
 //! Versions are stamped when a row is written, not at the commit. They increase row by row like those of plain writes,
-//! because they come from the same [`Stamper`](super::time::Stamper). An aborted transaction leaves a harmless gap.
+//! because they come from the same [`Stamper`](super::rows::time::Stamper). An aborted transaction leaves a harmless gap.
 
 use super::stream::TransactionRecord;
 use super::table::Table;

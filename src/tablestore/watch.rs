@@ -1,10 +1,10 @@
 //! What has changed among the rows that somebody watches. The base of live queries.
 
 use super::instance::Instance;
-use super::point_read::encoded;
-use super::range::range_of;
 use super::read::decoded;
-use super::request::GetRange;
+use super::rows::point_read::encoded;
+use super::rows::range::range_of;
+use super::rows::request::GetRange;
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyInput, KeyValue, TableName, TableSchema};

@@ -6,16 +6,17 @@
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
-use super::check::{self, Checked};
-use super::decide::{Decision, RowCells, plan};
+use super::catalog;
 use super::instance::Instance;
-use super::prepared::{PreparedWrite, Written, charge};
-use super::request::{Mutation, RowWrite};
-use super::time::{Draw, RowHash, Stamper};
+use super::rows::check::{self, Checked};
+use super::rows::decide::{Decision, RowCells, plan};
+use super::rows::fits;
+use super::rows::prepared::{PreparedWrite, Written, charge};
+use super::rows::request::{Mutation, RowWrite};
+use super::rows::time::{Draw, RowHash, Stamper};
 use super::transaction::TransactionUse;
 use super::units::failure::Outcome;
 use super::units::meter::Consumes;
-use super::{catalog, fits};
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;

@@ -6,8 +6,8 @@ use crate::model::select::Stretch;
 use crate::model::version::Retention;
 use crate::model::{CellRef, RowSink};
 use crate::tablestore::instance::Instance;
-use crate::tablestore::point_read::{Found, PointReader, encoded};
-use crate::tablestore::request::GetRow;
+use crate::tablestore::rows::point_read::{Found, PointReader, encoded};
+use crate::tablestore::rows::request::GetRow;
 use crate::tablestore::units::failure::Outcome;
 
 /// Why a stored version is hidden from reads.

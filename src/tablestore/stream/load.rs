@@ -9,7 +9,7 @@ use crate::engine::{BulkLoader, Engine, record_cell, record_key};
 use crate::error::Result;
 use crate::format::wire::put_bytes;
 use crate::model::RowChange;
-use crate::tablestore::prepared::PreparedWrite;
+use crate::tablestore::rows::prepared::PreparedWrite;
 use std::cell::RefCell;
 use std::rc::Rc;
 

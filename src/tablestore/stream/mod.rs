@@ -32,13 +32,13 @@ pub(super) use record::old_cells;
 pub(super) use shards::{Shard, Shards};
 
 use super::catalog;
-use super::decide::Decision;
-use super::prepared::PreparedWrite;
 use super::table::Table;
 use crate::engine::{Engine, ShapeSeen, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::version::Retention;
 use crate::model::{CellChange, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
+use crate::tablestore::rows::decide::Decision;
+use crate::tablestore::rows::prepared::PreparedWrite;
 use record::Record;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

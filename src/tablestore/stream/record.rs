@@ -18,7 +18,7 @@ use crate::engine::RowView;
 use crate::error::{Error, Result};
 use crate::format::wire::{self, Decoded, Reader, put_bytes, put_sv, put_uv, put_value, value_tag};
 use crate::model::{CellOp, CellRef, ChangeKind, RowChange, Value, ValueRef, encode_value};
-use crate::tablestore::base_change::BaseChange;
+use crate::tablestore::rows::base_change::BaseChange;
 
 const PUT: u8 = 0;
 const UPDATE: u8 = 1;

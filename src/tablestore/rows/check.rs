@@ -11,24 +11,24 @@ use crate::model::{ColumnName, ValueRef};
 
 /// The weight of a write, as capacity units count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WriteWeight {
+pub(crate) struct WriteWeight {
     /// The key: names and values.
-    pub(super) key: usize,
+    pub(crate) key: usize,
     /// The key and all written columns; a deleted column counts by its name.
-    pub(super) all: usize,
+    pub(crate) all: usize,
 }
 
 /// A write that passed all checks without its table.
 #[derive(Clone, Debug)]
-pub(super) struct Checked<'w> {
-    pub(super) weight: WriteWeight,
+pub(crate) struct Checked<'w> {
+    pub(crate) weight: WriteWeight,
     /// The number of given versions.
-    pub(super) versions: usize,
-    pub(super) condition: Option<CheckedFilter<'w>>,
+    pub(crate) versions: usize,
+    pub(crate) condition: Option<CheckedFilter<'w>>,
 }
 
 /// Checks one row's write and weighs it.
-pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
+pub(crate) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     let table = write.table.as_str();
     write.key.check_count().and_then(|()| write.key.check_write()).map_err(|error| error.in_table(table))?;
     let mut versions = 0;
@@ -72,7 +72,7 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
 }
 
 /// Checks the size of one request's data; `operation` is its name, or what of it is counted.
-pub(super) fn size(operation: &str, bytes: usize, limit: usize) -> Result<()> {
+pub(crate) fn size(operation: &str, bytes: usize, limit: usize) -> Result<()> {
     if bytes > limit {
         return Err(Error::parameter(format!(
             "The total data size of {operation} request exceeds the limit, limit size: {limit}, data size: {bytes}."
@@ -82,7 +82,7 @@ pub(super) fn size(operation: &str, bytes: usize, limit: usize) -> Result<()> {
 }
 
 /// Checks the options of a read. `nothing_asked` is the error text if it asks for no versions.
-pub(super) fn selection<'a>(
+pub(crate) fn selection<'a>(
     options: &ReadOptions<'a>,
     limits: &Limits,
     nothing_asked: &str,
@@ -173,7 +173,7 @@ fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
 }
 
 /// Checks a write of a row with a key that the store will assign: there is no such row yet.
-pub(super) fn assigned(write: &RowWrite<'_>) -> Result<()> {
+pub(crate) fn assigned(write: &RowWrite<'_>) -> Result<()> {
     let expects = match write.condition {
         Existence::Ignore => None,
         Existence::ExpectExist => Some("EXPECT_EXIST"),
@@ -192,7 +192,7 @@ pub(super) fn assigned(write: &RowWrite<'_>) -> Result<()> {
 }
 
 /// Checks a write of a row whose key only the store gives: the row has to be there.
-pub(super) fn chosen(write: &RowWrite<'_>) -> Result<()> {
+pub(crate) fn chosen(write: &RowWrite<'_>) -> Result<()> {
     if write.condition != Existence::ExpectNotExist {
         return Ok(());
     }
@@ -217,7 +217,7 @@ fn returned(write: &RowWrite<'_>) -> Result<()> {
 
 impl RowWrite<'_> {
     /// The operation's name in messages.
-    pub(super) fn operation(&self) -> &'static str {
+    pub(crate) fn operation(&self) -> &'static str {
         match self.mutation {
             Mutation::Put(_) => "PutRow",
             Mutation::Update(_) => "UpdateRow",
@@ -226,29 +226,29 @@ impl RowWrite<'_> {
     }
 
     /// Whether it adds to a stored value.
-    pub(super) fn increments(&self) -> bool {
+    pub(crate) fn increments(&self) -> bool {
         let Mutation::Update(changes) = &self.mutation else { return false };
         changes.iter().any(|change| matches!(change.op, ColumnOp::Increment(_)))
     }
 
     /// Whether it has a condition, of either kind.
-    pub(super) fn has_condition(&self) -> bool {
+    pub(crate) fn has_condition(&self) -> bool {
         self.condition != Existence::Ignore || self.column_condition.is_some()
     }
 
     /// Whether it may not share its row with other writes of a batch.
-    pub(super) fn needs_row(&self) -> bool {
+    pub(crate) fn needs_row(&self) -> bool {
         self.has_condition() || self.increments()
     }
 
     /// Whether it deletes single versions.
-    pub(super) fn deletes_versions(&self) -> bool {
+    pub(crate) fn deletes_versions(&self) -> bool {
         let Mutation::Update(changes) = &self.mutation else { return false };
         changes.iter().any(|change| matches!(change.op, ColumnOp::DeleteVersion(_)))
     }
 
     /// Whether it needs the stored row.
-    pub(super) fn sees_row(&self) -> bool {
+    pub(crate) fn sees_row(&self) -> bool {
         let sees = |op| matches!(op, ColumnOp::Increment(_) | ColumnOp::DeleteVersion(_));
         self.has_condition()
             || matches!(&self.mutation, Mutation::Update(changes) if changes.iter().any(|change| sees(change.op)))

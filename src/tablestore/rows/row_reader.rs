@@ -6,7 +6,6 @@
 
 use super::column_filter::DecidingColumns;
 use super::sift::Sifted;
-use super::table::Table;
 use crate::collections::order::same;
 use crate::engine::RowView;
 use crate::error::{Error, Result};
@@ -16,25 +15,26 @@ use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, Need, ReadSelection, Stretch};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef, KeyColumn, KeyRefs, RowSink, TableSchema};
+use crate::tablestore::table::Table;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
 /// The checked options of a request for every row of a table.
-pub(super) struct Projection<'a> {
-    pub(super) selection: ReadSelection<'a>,
-    pub(super) filter: Option<CheckedFilter<'a>>,
+pub(crate) struct Projection<'a> {
+    pub(crate) selection: ReadSelection<'a>,
+    pub(crate) filter: Option<CheckedFilter<'a>>,
 }
 
 /// The sizes of a row. Bytes are those that units count.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowSum {
+pub(crate) struct RowSum {
     /// Whether the row exists.
-    pub(super) exists: bool,
+    pub(crate) exists: bool,
     /// The values of its key, and the names of the key's columns.
-    pub(super) key: usize,
+    pub(crate) key: usize,
     /// All its cells, if the reader weighs them.
-    pub(super) weight: RowWeight,
+    pub(crate) weight: RowWeight,
     /// The selected cells, which the filter judges.
     selected: usize,
     /// The returned cells; `None` if the row is not returned: it has no named column, or does not pass the filter.
@@ -43,17 +43,17 @@ pub(super) struct RowSum {
 
 impl RowSum {
     /// Key and selected cells.
-    pub(super) fn selected(&self) -> usize {
+    pub(crate) fn selected(&self) -> usize {
         self.key + self.selected
     }
 
     /// Whether the sink got the row.
-    pub(super) fn is_returned(&self) -> bool {
+    pub(crate) fn is_returned(&self) -> bool {
         self.returned.is_some()
     }
 
     /// The read units of the row alone: for the returned data; or, if the filter dropped it, for the selected data.
-    pub(super) fn units(&self) -> u32 {
+    pub(crate) fn units(&self) -> u32 {
         match self.returned {
             Some(bytes) => units(self.key + bytes),
             None if self.selected > 0 => units(self.selected()),
@@ -66,7 +66,7 @@ impl RowSum {
 type Admit<'f> = &'f mut dyn FnMut(&RowSum) -> Result<bool>;
 
 /// Reads the rows of one table for one request.
-pub(super) struct RowReader<'a> {
+pub(crate) struct RowReader<'a> {
     projection: Projection<'a>,
     schema: Rc<TableSchema>,
     retention: Retention,
@@ -84,7 +84,7 @@ pub(super) struct RowReader<'a> {
 
 impl<'a> RowReader<'a> {
     /// A reader at the time `now`. One that `weighs` rows reports the weight of all their cells.
-    pub(super) fn new(projection: Projection<'a>, table: &Table, now: i64, weighs: bool) -> Self {
+    pub(crate) fn new(projection: Projection<'a>, table: &Table, now: i64, weighs: bool) -> Self {
         let schema = Rc::clone(table.schema());
         let names = |column: &KeyColumn| projection.selection.names(&column.name);
         Self {
@@ -101,31 +101,31 @@ impl<'a> RowReader<'a> {
     }
 
     /// Whether a read of a single row needs some of its cells.
-    pub(super) fn needs(&self, stretch: &Stretch<'_>) -> Need {
+    pub(crate) fn needs(&self, stretch: &Stretch<'_>) -> Need {
         // A row exists with its key alone, whichever cell makes it exist.
         if self.names_key { Need::Yes } else { self.projection.selection.needs(stretch, self.retention, self.now) }
     }
 
     /// The columns that decide whether a row is returned, if columns can.
-    pub(super) fn deciding(&self) -> Option<DecidingColumns<'a>> {
+    pub(crate) fn deciding(&self) -> Option<DecidingColumns<'a>> {
         let Projection { selection, filter } = &self.projection;
         DecidingColumns::of(selection, filter.as_ref()?, &self.schema)
     }
 
     /// Selection and filter, if all rows of the block exist and show all their cells.
-    pub(super) fn decides(&self, columns: &BlockColumns) -> Option<(&ReadSelection<'a>, &CheckedFilter<'a>)> {
+    pub(crate) fn decides(&self, columns: &BlockColumns) -> Option<(&ReadSelection<'a>, &CheckedFilter<'a>)> {
         let shows = columns.oldest() >= self.retention.oldest(self.now) && (columns.is_marked() || !self.index);
         let Projection { selection, filter } = &self.projection;
         filter.as_ref().filter(|_| shows).map(|filter| (selection, filter))
     }
 
     /// The bytes of the names of the key's columns.
-    pub(super) fn name_bytes(&self) -> usize {
+    pub(crate) fn name_bytes(&self) -> usize {
         self.name_bytes
     }
 
     /// The work of the filter's regular expressions.
-    pub(super) fn work(&self) -> u64 {
+    pub(crate) fn work(&self) -> u64 {
         self.projection.filter.as_ref().map_or(0, CheckedFilter::work)
     }
 
@@ -134,7 +134,7 @@ impl<'a> RowReader<'a> {
     ///
     /// # Errors
     /// `Corrupt`; errors of `admit`.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         key: &KeyRefs<'_>,
         row: &RowView<'_>,
@@ -200,12 +200,12 @@ impl<'a> RowReader<'a> {
     }
 
     /// Whether a row exists.
-    pub(super) fn is_there(&self, row: &RowView<'_>) -> bool {
+    pub(crate) fn is_there(&self, row: &RowView<'_>) -> bool {
         self.exists(row, None)
     }
 
     /// The weight of all cells of a row.
-    pub(super) fn weigh(&self, row: &RowView<'_>) -> RowWeight {
+    pub(crate) fn weigh(&self, row: &RowView<'_>) -> RowWeight {
         RowWeight::of(row.cells(), self.retention, self.now)
     }
 

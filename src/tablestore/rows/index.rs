@@ -4,23 +4,23 @@
 //! columns that the index carries, with their versions. A base row that lacks a key column of an index is not in the
 //! index. Each change of a base row writes the difference into the indexes, in the same log record: after a crash both
 //! exist or neither. So an index of either kind is never behind its table, unless it is being built (see
-//! [`build`](super::build)).
+//! [`build`](crate::tablestore::build)).
 //!
 //! Expired cells count here like others. An index never shows more than its table, because its time to live is not longer
 //! (T8). Only the newest version of a column counts, because a table with an index keeps one.
 
 use super::base_change::BaseChange;
-use super::table::Index;
 use crate::collections::sort::sort_by;
 use crate::engine::{RowView, Writes};
 use crate::model::capacity::{IndexChange, column_bytes, index_units};
 use crate::model::{
     CellChange, CellOp, CellRef, ChangeKind, Consumed, RowChange, Value, ValueRef, encode_value, limits,
 };
+use crate::tablestore::table::Index;
 
 /// A row of an index.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct IndexRow {
+pub(crate) struct IndexRow {
     /// Its encoded key.
     key: Vec<u8>,
     /// The bytes that units count for its key, without names.
@@ -39,7 +39,7 @@ struct BaseRow<'c> {
 }
 
 /// The items of one column in a list that is sorted by column.
-pub(super) fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
+pub(crate) fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
     let start = sorted.partition_point(|cell| name(cell) < column);
     let rest = sorted.get(start..).unwrap_or_default();
     rest.get(..rest.iter().take_while(|cell| name(cell) == column).count()).unwrap_or_default()
@@ -120,14 +120,14 @@ fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> 
 
 /// The effect of a base row's change on the indexes of its table.
 #[derive(Debug, Default)]
-pub(super) struct IndexWrites {
+pub(crate) struct IndexWrites {
     writes: Vec<IndexWrite>,
     consumed: Consumed,
 }
 
 impl IndexWrites {
     /// Derives it.
-    pub(super) fn of(base: &BaseChange<'_, '_>) -> Self {
+    pub(crate) fn of(base: &BaseChange<'_, '_>) -> Self {
         let BaseChange { table, key, before: view, change, assigned } = *base;
         let indexes = table.indexes();
         if indexes.is_empty() {
@@ -158,12 +158,12 @@ impl IndexWrites {
     }
 
     /// The cost on top of the base row's change (C1).
-    pub(super) fn consumed(&self) -> Consumed {
+    pub(crate) fn consumed(&self) -> Consumed {
         self.consumed
     }
 
     /// Writes it, together with the change of the base row.
-    pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+    pub(crate) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
         self.writes.iter().for_each(|write| write.write(stamp, writes));
     }
 }
@@ -202,7 +202,7 @@ fn cost(index: &Index, gone: Option<&IndexRow>, come: Option<&IndexRow>) -> Inde
 
 /// The change of one index's row.
 #[derive(Debug)]
-pub(super) struct IndexWrite {
+pub(crate) struct IndexWrite {
     index: Index,
     /// The key of the removed row.
     delete: Option<Vec<u8>>,
@@ -212,13 +212,13 @@ pub(super) struct IndexWrite {
 
 impl IndexWrite {
     /// The index row of a stored base row, for an index that is being built.
-    pub(super) fn derived(index: &Index, key: &[ValueRef<'_>], view: &RowView<'_>) -> Option<Self> {
+    pub(crate) fn derived(index: &Index, key: &[ValueRef<'_>], view: &RowView<'_>) -> Option<Self> {
         let put = entry(index, key, &BaseRow { cells: view.cells(), marker: view.marker(), change: None })?;
         Some(Self { index: index.clone(), delete: None, put: Some(put) })
     }
 
     /// Writes it.
-    pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+    pub(crate) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
         let tree = self.index.table.tree();
         if let Some(key) = &self.delete {
             writes.change(tree, key, &RowChange { kind: ChangeKind::Delete, stamp, cells: &[] });

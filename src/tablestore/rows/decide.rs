@@ -18,25 +18,25 @@ use std::cmp::Ordering;
 
 /// The effect of a write, now that its row was seen.
 #[derive(Debug, Default)]
-pub(super) struct Decision {
+pub(crate) struct Decision {
     /// The version of cells without a given one.
-    pub(super) stamp: i64,
+    pub(crate) stamp: i64,
     /// The results of its increments.
-    pub(super) incremented: Vec<Increment>,
+    pub(crate) incremented: Vec<Increment>,
     /// The versions that go with those it deletes: `None` for the whole column.
-    pub(super) hidden: Vec<(String, Option<i64>)>,
+    pub(crate) hidden: Vec<(String, Option<i64>)>,
     /// If it deletes versions: the number of shown versions of a column.
-    pub(super) shown: u32,
+    pub(crate) shown: u32,
     /// Its derived writes.
-    pub(super) derived: DerivedWrites,
+    pub(crate) derived: DerivedWrites,
 }
 
 /// The effect of a write on its row.
-pub(super) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
+pub(crate) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
 
 impl Decision {
     /// The cells of the change, in the engine's order.
-    pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
+    pub(crate) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let own = self.own_cells(write);
         if self.hidden.is_empty() {
             return own;
@@ -52,7 +52,7 @@ impl Decision {
     }
 
     /// The same without versions that go with those it deletes.
-    pub(super) fn own_cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
+    pub(crate) fn own_cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let mut cells = plan(&write.mutation, self.stamp);
         if !self.incremented.is_empty() {
             cells.extend(self.incremented.iter().map(|new| CellChange {
@@ -69,7 +69,7 @@ impl Decision {
     /// enough newer ones exist. `before` has the earlier changes of this row in the same decision.
     #[cold]
     #[inline(never)]
-    pub(super) fn hide(&mut self, ready: &PreparedWrite<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
+    pub(crate) fn hide(&mut self, ready: &PreparedWrite<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
         let stored = view.map_or(&[][..], RowView::cells).iter();
         let stored = stored.map(|cell| CellChange { column: cell.column, op: CellOp::Put(cell.version, cell.value) });
         let mut stored: Vec<_> = stored.collect();
@@ -102,12 +102,12 @@ impl Decision {
     }
 
     /// Whether the change of the row tells all that a stream's record does.
-    pub(super) fn tells_all(&self) -> bool {
+    pub(crate) fn tells_all(&self) -> bool {
         self.hidden.is_empty() && self.derived.old_cells().is_empty()
     }
 
     /// Writes the row and its derived data. A stream may have a record of the change, at `place`.
-    pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, place: Option<RecordPlace>, writes: &mut Writes<'_>) {
+    pub(crate) fn write(&self, ready: &PreparedWrite<'_, '_>, place: Option<RecordPlace>, writes: &mut Writes<'_>) {
         let PreparedWrite { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
         let change = RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells };
@@ -124,7 +124,7 @@ impl PreparedWrite<'_, '_> {
     ///
     /// # Errors
     /// `OTSConditionCheckFail`; an increment of a value that is no integer, or beyond 64 bits.
-    pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
+    pub(crate) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
         let retention = self.table.options().retention();
         if !self.holds(view, retention) {
             return Err(self.unmet(view, retention));
@@ -150,7 +150,7 @@ impl PreparedWrite<'_, '_> {
     }
 
     /// The versions that it needs to see.
-    pub(super) fn depth(&self) -> Depth {
+    pub(crate) fn depth(&self) -> Depth {
         if self.write.deletes_versions() {
             Depth::Stored
         } else if self.condition.as_ref().is_none_or(CheckedFilter::needs_newest_only) {
@@ -226,7 +226,7 @@ fn increment(
 }
 
 /// The cells of a change, in the engine's order, without increments.
-pub(super) fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a>> {
+pub(crate) fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a>> {
     let mut cells: Vec<CellChange<'a>> = match mutation {
         Mutation::Put(cells) => cells
             .iter()
@@ -276,7 +276,7 @@ fn order(a: &CellChange<'_>, b: &CellChange<'_>) -> Ordering {
 }
 
 impl RowWrite<'_> {
-    pub(super) fn kind(&self) -> ChangeKind {
+    pub(crate) fn kind(&self) -> ChangeKind {
         match self.mutation {
             Mutation::Put(_) => ChangeKind::Put,
             Mutation::Update(_) => ChangeKind::Update,

@@ -18,22 +18,22 @@ const JUDGED: usize = 8;
 const COLUMNS: usize = 0x7f;
 
 /// The result of the first walk.
-pub(super) struct Sifted<'r> {
+pub(crate) struct Sifted<'r> {
     fragment: Fragment<'r>,
     oldest: i64,
     /// The weight of all its cells.
-    pub(super) weight: RowWeight,
+    pub(crate) weight: RowWeight,
     /// Whether one of them is visible.
-    pub(super) shows: bool,
+    pub(crate) shows: bool,
     /// The number of selected cells, and their bytes as units count them.
-    pub(super) columns: usize,
-    pub(super) selected: usize,
+    pub(crate) columns: usize,
+    pub(crate) selected: usize,
     judged: [Option<StoredCell<'r>>; JUDGED],
 }
 
 impl<'r> Sifted<'r> {
     /// Walks over a row whose versions from `oldest` on are visible. `None` if it is not simple.
-    pub(super) fn new(
+    pub(crate) fn new(
         row: &RowView<'r>,
         selection: &ReadSelection<'_>,
         filter: Option<&CheckedFilter<'_>>,
@@ -78,7 +78,7 @@ impl<'r> Sifted<'r> {
     }
 
     /// Whether a filter passes the row. `None` if the cells that it reads are damaged.
-    pub(super) fn passes(
+    pub(crate) fn passes(
         &self,
         filter: &CheckedFilter<'_>,
         schema: &TableSchema,
@@ -95,7 +95,7 @@ impl<'r> Sifted<'r> {
 
     /// Passes the selected cells on the filter's page to the sink. Returns their bytes as units count them. `None`: it
     /// has done nothing.
-    pub(super) fn give(
+    pub(crate) fn give(
         &self,
         selection: &ReadSelection<'_>,
         filter: Option<&CheckedFilter<'_>>,

@@ -1,20 +1,20 @@
 //! A change of a row in a table from which other data is derived: index rows.
 
-use super::table::Table;
 use crate::engine::RowView;
 use crate::model::{RowChange, ValueRef};
+use crate::tablestore::table::Table;
 
 /// A change of a row, and the row as it is stored. The lifetimes are those of the change and of the stored row.
 #[derive(Clone, Copy)]
-pub(super) struct BaseChange<'c, 'r> {
+pub(crate) struct BaseChange<'c, 'r> {
     /// The row's table.
-    pub(super) table: &'c Table,
+    pub(crate) table: &'c Table,
     /// The row's key.
-    pub(super) key: &'c [ValueRef<'c>],
+    pub(crate) key: &'c [ValueRef<'c>],
     /// The row before the change, if there is one.
-    pub(super) before: Option<&'c RowView<'r>>,
+    pub(crate) before: Option<&'c RowView<'r>>,
     /// The change as it will be written: with its version, and with the sums of its increments.
-    pub(super) change: &'c RowChange<'c>,
+    pub(crate) change: &'c RowChange<'c>,
     /// Whether the store has just chosen the key (auto-increment). Then there is no row before, and nobody looks for one.
-    pub(super) assigned: bool,
+    pub(crate) assigned: bool,
 }

@@ -7,7 +7,7 @@ use crate::model::{KeyPart, TableSchema};
 use std::ops::Bound;
 
 /// The range of a request. Its start is inclusive and its end exclusive, in either direction.
-pub(super) fn range_of(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
+pub(crate) fn range_of(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
     let (first, last) = match request.direction {
         Direction::Forward => (KeyPart::InfMin, KeyPart::InfMax),
         Direction::Backward => (KeyPart::InfMax, KeyPart::InfMin),

@@ -1,19 +1,19 @@
 //! Checks that a write fits its table: its kind, its options, its columns, its indexes.
 
 use super::request::{ColumnOp, Mutation, RowWrite};
-use super::table::Table;
 use crate::error::{Error, Result};
 use crate::model::version::Window;
 use crate::model::{ColumnName, DefinedColumn, ValueRef, ValueType, limits};
+use crate::tablestore::table::Table;
 use std::rc::Rc;
 
 /// Refuses an index: the store alone writes it.
-pub(super) fn no_index(table: &Table) -> Result<()> {
+pub(crate) fn no_index(table: &Table) -> Result<()> {
     if table.index_of().is_some() { Err(Error::parameter("Can't write index table directly")) } else { Ok(()) }
 }
 
 /// Checks a write against its table, at the time `now`.
-pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()> {
+pub(crate) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()> {
     no_index(table)?;
     let options = table.options();
     let columns =

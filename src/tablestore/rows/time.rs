@@ -23,18 +23,18 @@ const ROWS: usize = 65_536;
 
 /// A row, as the stamper knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RowHash(u64);
+pub(crate) struct RowHash(u64);
 
 impl RowHash {
     /// The hash of a row.
-    pub(super) fn of(tree: TreeId, key: &[u8]) -> Self {
+    pub(crate) fn of(tree: TreeId, key: &[u8]) -> Self {
         Self(xxh3_64_with_seed(key, u64::from(tree.0)))
     }
 }
 
 /// The stamp of a write, or how to get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Draw {
+pub(crate) enum Draw {
     /// The stamp.
     Stamp(i64),
     /// The stamp must be above the stored row's newest one: read the row, then call [`Stamper::settle`].
@@ -51,7 +51,7 @@ struct StampEntry {
 
 /// Gives each write its stamp.
 #[derive(Debug)]
-pub(super) struct Stamper {
+pub(crate) struct Stamper {
     floor: i64,
     newest: i64,
     rows: FxHashMap<RowHash, StampEntry>,
@@ -61,7 +61,7 @@ pub(super) struct Stamper {
 
 impl Stamper {
     /// A stamper for a store whose newest stamp is `newest`.
-    pub(super) fn new(newest: i64) -> Self {
+    pub(crate) fn new(newest: i64) -> Self {
         Self::with_capacity(newest, ROWS)
     }
 
@@ -70,7 +70,7 @@ impl Stamper {
     }
 
     /// Draws the stamp of a write on `row`, at the time `now`. Call it in the order in which writes take effect.
-    pub(super) fn draw(&mut self, row: RowHash, now: i64) -> Draw {
+    pub(crate) fn draw(&mut self, row: RowHash, now: i64) -> Draw {
         if now > self.newest {
             self.forget(now);
         } else if self.rows.len() >= self.capacity {
@@ -91,7 +91,7 @@ impl Stamper {
     }
 
     /// The stamp of a write that had to read its row, whose newest stored stamp is `stored`.
-    pub(super) fn settle(&mut self, row: RowHash, now: i64, stored: Option<i64>) -> i64 {
+    pub(crate) fn settle(&mut self, row: RowHash, now: i64, stored: Option<i64>) -> i64 {
         let entry = self.rows.get(&row).copied();
         let last = entry.and_then(|entry| entry.last).max(stored);
         let stamp = last.map_or(now, |last| now.max(last.saturating_add(1)));
@@ -101,14 +101,14 @@ impl Stamper {
 
     /// Whether stamps are more than a day ahead of the clock, because the clock was wrong once. Loaded rows would be
     /// stamped ahead of it too, and live longer by that time.
-    pub(super) fn is_far_ahead(&self, now: i64) -> bool {
+    pub(crate) fn is_far_ahead(&self, now: i64) -> bool {
         self.newest.saturating_sub(now) > 86_400_000
     }
 
     /// Draws the stamp of rows that are loaded at the time `now`. It is above every other stamp so far. Stamps of the
     /// same load, whose last one was `before`, may be equal, because a load has no row twice. No write may be reading one
     /// of the rows.
-    pub(super) fn load(&mut self, now: i64, before: Option<i64>) -> i64 {
+    pub(crate) fn load(&mut self, now: i64, before: Option<i64>) -> i64 {
         let all_known = self.rows.is_empty();
         let stamp = match before {
             Some(before) if before == self.newest && before >= now && all_known => before,
@@ -121,7 +121,7 @@ impl Stamper {
     }
 
     /// Ends a write that had to read its row, with or without a stamp.
-    pub(super) fn release(&mut self, row: RowHash) {
+    pub(crate) fn release(&mut self, row: RowHash) {
         self.reading = self.reading.saturating_sub(1);
         if let Some(entry) = self.rows.get_mut(&row) {
             entry.reading = entry.reading.saturating_sub(1);

@@ -1,12 +1,12 @@
 //! A write that fits its table, and its result.
 
 use super::request::{Mutation, ReturnContent, RowWrite};
-use super::table::Table;
 use super::time::RowHash;
-use super::units::failure::{Charge, Failure};
 use crate::collections::sort::sort_by;
 use crate::model::filter::CheckedFilter;
 use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};
+use crate::tablestore::table::Table;
+use crate::tablestore::units::failure::{Charge, Failure};
 use std::rc::Rc;
 
 /// The result of a write.
@@ -32,69 +32,69 @@ pub struct ReturnedRow {
 
 /// A column's new value after an increment.
 #[derive(Debug)]
-pub(super) struct Increment {
-    pub(super) column: String,
-    pub(super) version: i64,
-    pub(super) value: i64,
+pub(crate) struct Increment {
+    pub(crate) column: String,
+    pub(crate) version: i64,
+    pub(crate) value: i64,
 }
 
 /// A write that was checked against its table and can run.
-pub(super) struct PreparedWrite<'r, 'a> {
-    pub(super) write: &'r RowWrite<'a>,
-    pub(super) condition: Option<CheckedFilter<'r>>,
-    pub(super) table: Rc<Table>,
+pub(crate) struct PreparedWrite<'r, 'a> {
+    pub(crate) write: &'r RowWrite<'a>,
+    pub(crate) condition: Option<CheckedFilter<'r>>,
+    pub(crate) table: Rc<Table>,
     /// The encoded key.
-    pub(super) key: Vec<u8>,
+    pub(crate) key: Vec<u8>,
     /// The values of the key.
-    pub(super) values: KeyRefs<'a>,
+    pub(crate) values: KeyRefs<'a>,
     /// Whether the store has just chosen the key (auto-increment).
-    pub(super) assigned: bool,
+    pub(crate) assigned: bool,
     /// Whether the row has to be there, because only the store gives new rows their key.
-    pub(super) must_exist: bool,
+    pub(crate) must_exist: bool,
     /// Whether the row's commit also has to store the upper bound of the auto-increment column.
-    pub(super) reserve: bool,
+    pub(crate) reserve: bool,
     /// Whether the table had derived data at the check. The full cost is then known only after the row was read.
-    pub(super) derives: bool,
+    pub(crate) derives: bool,
     /// The cost without derived data.
-    pub(super) consumed: Consumed,
+    pub(crate) consumed: Consumed,
     /// The size of its data.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Its place among the rows of its request.
-    pub(super) row: u32,
+    pub(crate) row: u32,
     /// The time of its check, which is before its first await.
-    pub(super) now: i64,
+    pub(crate) now: i64,
 }
 
 /// A row of many: its table's name, if known, and its write or the error.
-pub(super) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
+pub(crate) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
 
 /// As what a refused write is charged.
-pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
+pub(crate) fn charge(write: &RowWrite<'_>) -> Charge {
     if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
 }
 
 impl PreparedWrite<'_, '_> {
     /// The hash of the row, by which versions are stamped.
-    pub(super) fn row_hash(&self) -> RowHash {
+    pub(crate) fn row_hash(&self) -> RowHash {
         RowHash::of(self.table.tree(), &self.key)
     }
 
     /// Whether it needs no read of its row, and has no other effect on it or on tables than its own.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         !self.write.sees_row() && !self.must_exist && !self.reserve && !self.table.derives()
     }
 
     /// Whether it is plain and the only write of its commit that is its own.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         self.is_plain() && !self.table.is_streamed()
     }
 
     /// Its result. Only for writes without increments and derived data.
-    pub(super) fn written(&self) -> Written {
+    pub(crate) fn written(&self) -> Written {
         Written { consumed: self.consumed, row: self.returned(&[]) }
     }
 
-    pub(super) fn returned(&self, incremented: &[Increment]) -> Option<ReturnedRow> {
+    pub(crate) fn returned(&self, incremented: &[Increment]) -> Option<ReturnedRow> {
         let schema = Rc::clone(self.table.schema());
         match &self.write.returns {
             ReturnContent::None => None,
@@ -115,7 +115,7 @@ impl PreparedWrite<'_, '_> {
 }
 
 /// An owned key value. A schema lets only three types through.
-pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
+pub(crate) fn key_value(value: ValueRef<'_>) -> KeyValue {
     match value {
         ValueRef::Integer(v) => KeyValue::Integer(v),
         ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),

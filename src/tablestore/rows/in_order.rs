@@ -6,7 +6,7 @@ use std::task::Poll;
 
 /// Runs all futures concurrently and returns their results in order. Each is first polled after the one before it, so
 /// their effects on one row come in order.
-pub(super) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+pub(crate) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut futures = futures.into_iter().map(|future| Some(Box::pin(future))).collect::<Vec<_>>();
     let mut outputs = futures.iter().map(|_| None).collect::<Vec<Option<F::Output>>>();
     poll_fn(|context| {

@@ -15,7 +15,7 @@ const MOST_COLUMNS: usize = 8;
 
 /// The columns that decide the rows of a read: those of its filter, then those that it names, whose bytes it counts.
 #[derive(Debug, Default)]
-pub(super) struct DecidingColumns<'a> {
+pub(crate) struct DecidingColumns<'a> {
     names: Vec<&'a str>,
     /// Whether the read names its columns: the filter sees no others, and only these are counted.
     chooses: bool,
@@ -24,7 +24,7 @@ pub(super) struct DecidingColumns<'a> {
 impl<'a> DecidingColumns<'a> {
     /// The columns, unless the rows have to be looked at: for single versions, a range of columns, key columns in the filter, or
     /// regular expressions.
-    pub(super) fn of(selection: &ReadSelection<'a>, filter: &CheckedFilter<'a>, schema: &TableSchema) -> Option<Self> {
+    pub(crate) fn of(selection: &ReadSelection<'a>, filter: &CheckedFilter<'a>, schema: &TableSchema) -> Option<Self> {
         if !selection.takes_all_versions() || !filter.judges_columns(schema) {
             return None;
         }
@@ -36,21 +36,21 @@ impl<'a> DecidingColumns<'a> {
     }
 
     /// Their names.
-    pub(super) fn names(&self) -> &[&'a str] {
+    pub(crate) fn names(&self) -> &[&'a str] {
         &self.names
     }
 }
 
 /// The rows of the block that is being read, and whether each may pass the filter.
 #[derive(Debug, Default)]
-pub(super) struct Judgement {
+pub(crate) struct Judgement {
     block: Option<BlockId>,
     passing: Vec<bool>,
 }
 
 impl Judgement {
     /// Judges the rows of a block, once.
-    pub(super) fn of(
+    pub(crate) fn of(
         &mut self,
         rows: &BlockRows<'_>,
         deciding: &DecidingColumns<'_>,
@@ -70,7 +70,7 @@ impl Judgement {
 }
 
 /// The selected columns of a block, if the read names some.
-pub(super) fn chosen<'b>(
+pub(crate) fn chosen<'b>(
     rows: &BlockRows<'b>,
     deciding: &DecidingColumns<'_>,
     selection: &ReadSelection<'_>,
@@ -81,14 +81,14 @@ pub(super) fn chosen<'b>(
 }
 
 /// The filter of a running scan.
-pub(super) struct ScanFilter<'c, 'a, 's> {
+pub(crate) struct ScanFilter<'c, 'a, 's> {
     scan: &'c RefCell<RangeScan<'a, 's>>,
     names: Vec<&'a str>,
 }
 
 impl<'c, 'a, 's> ScanFilter<'c, 'a, 's> {
     /// The filter of a scan, if columns decide its rows.
-    pub(super) fn of(scan: &'c RefCell<RangeScan<'a, 's>>) -> Option<Self> {
+    pub(crate) fn of(scan: &'c RefCell<RangeScan<'a, 's>>) -> Option<Self> {
         let names = scan.borrow().deciding()?.names().to_vec();
         Some(Self { scan, names })
     }

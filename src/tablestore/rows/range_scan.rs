@@ -2,19 +2,19 @@
 
 use super::column_filter::{DecidingColumns, Judgement, chosen};
 use super::row_reader::RowReader;
-use super::units::throttle::{Partition, Throttle};
 use crate::engine::{BlockRows, RowView, TreeId};
 use crate::error::{Error, Result};
 use crate::format::block_columns::{ColumnValues, RowBytes};
 use crate::model::capacity::units;
 use crate::model::{Consumed, KeyReader, RowSink, limits};
+use crate::tablestore::units::throttle::{Partition, Throttle};
 
 /// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: where it drops few,
 /// columns only cost time. A wrong guess costs the columns of a block: about as much as a fortieth of its rows.
 const LOOKED_AT: usize = 2;
 
 /// Whether a range scan goes on.
-pub(super) enum ScanStep {
+pub(crate) enum ScanStep {
     /// It goes on.
     On,
     /// It ends. The row was not read: the next call starts with it.
@@ -22,7 +22,7 @@ pub(super) enum ScanStep {
 }
 
 /// A running range scan.
-pub(super) struct RangeScan<'a, 's> {
+pub(crate) struct RangeScan<'a, 's> {
     reader: RowReader<'a>,
     tree: TreeId,
     /// The most rows to return.
@@ -49,7 +49,7 @@ pub(super) struct RangeScan<'a, 's> {
 
 impl<'a, 's> RangeScan<'a, 's> {
     /// A range of a tree that returns at most `limit` rows.
-    pub(super) fn new(
+    pub(crate) fn new(
         reader: RowReader<'a>,
         tree: TreeId,
         limit: usize,
@@ -82,7 +82,7 @@ impl<'a, 's> RangeScan<'a, 's> {
     ///
     /// # Errors
     /// `Corrupt`.
-    pub(super) fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<ScanStep> {
+    pub(crate) fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<ScanStep> {
         if self.is_over() {
             return Ok(ScanStep::Stop);
         }
@@ -114,18 +114,18 @@ impl<'a, 's> RangeScan<'a, 's> {
     }
 
     /// The columns that decide its rows, if columns can.
-    pub(super) fn deciding(&self) -> Option<&DecidingColumns<'a>> {
+    pub(crate) fn deciding(&self) -> Option<&DecidingColumns<'a>> {
         self.deciding.as_ref()
     }
 
     /// Whether its filter drops most rows.
-    pub(super) fn drops_most(&self) -> bool {
+    pub(crate) fn drops_most(&self) -> bool {
         self.scanned >= LOOKED_AT && self.returned <= self.scanned / 4
     }
 
     /// Counts the first ones of these rows as rows that the filter drops, as [`RangeScan::visit`] does. Stops at the first row that
     /// may pass, or before which the call may end.
-    pub(super) fn pass(&mut self, rows: &BlockRows<'_>) -> usize {
+    pub(crate) fn pass(&mut self, rows: &BlockRows<'_>) -> usize {
         let Some(deciding) = &self.deciding else { return 0 };
         let Some((selection, filter)) = self.reader.decides(rows.columns) else { return 0 };
         let mut judgement = std::mem::take(&mut self.judgement);
@@ -169,7 +169,7 @@ impl<'a, 's> RangeScan<'a, 's> {
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`.
-    pub(super) fn consumed(&self, now: i64, throttle: &Throttle) -> Result<Consumed> {
+    pub(crate) fn consumed(&self, now: i64, throttle: &Throttle) -> Result<Consumed> {
         let partitions: Vec<_> = self.partitions.iter().map(|(partition, bytes)| (*partition, units(*bytes))).collect();
         throttle.take(now, &partitions)?;
         Ok(Consumed::reading(units(self.selected)))
@@ -211,6 +211,6 @@ impl<'a, 's> RangeScan<'a, 's> {
 }
 
 /// The error for a key that cannot be read.
-pub(super) fn damaged_key(key: &[u8]) -> Error {
+pub(crate) fn damaged_key(key: &[u8]) -> Error {
     Error::corrupt("a stored row", format!("its key {key:02x?} is invalid"))
 }

@@ -1,13 +1,13 @@
 //! Reads single rows (R1, R2): their content and cost.
 
 use super::row_reader::{Projection, RowReader};
-use super::table::Table;
-use super::units::meter::Consumes;
-use super::units::throttle::Throttle;
 use crate::engine::{RowView, TreeId};
 use crate::error::Result;
 use crate::model::select::{Need, Stretch};
 use crate::model::{Consumed, KeyInput, KeyRefs, RowSink};
+use crate::tablestore::table::Table;
+use crate::tablestore::units::meter::Consumes;
+use crate::tablestore::units::throttle::Throttle;
 
 /// The result of reading one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,13 @@ impl Consumes for Found {
 }
 
 /// The key of a row, and its encoded form.
-pub(super) type EncodedKey<'a> = (KeyRefs<'a>, Vec<u8>);
+pub(crate) type EncodedKey<'a> = (KeyRefs<'a>, Vec<u8>);
 
 /// Fits a key to a table, and encodes it.
 ///
 /// # Errors
 /// A key that does not fit.
-pub(super) fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<EncodedKey<'a>> {
+pub(crate) fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<EncodedKey<'a>> {
     let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
     let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
     values.encode(&mut key);
@@ -39,7 +39,7 @@ pub(super) fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<EncodedKe
 }
 
 /// Reads single rows of one table for one request. Each row's units are taken from its partition key value (C5).
-pub(super) struct PointReader<'a> {
+pub(crate) struct PointReader<'a> {
     rows: RowReader<'a>,
     throttle: &'a Throttle,
     tree: TreeId,
@@ -48,12 +48,12 @@ pub(super) struct PointReader<'a> {
 
 impl<'a> PointReader<'a> {
     /// A reader at the time `now`.
-    pub(super) fn new(projection: Projection<'a>, table: &Table, now: i64, throttle: &'a Throttle) -> Self {
+    pub(crate) fn new(projection: Projection<'a>, table: &Table, now: i64, throttle: &'a Throttle) -> Self {
         Self { rows: RowReader::new(projection, table, now, false), throttle, tree: table.tree(), now }
     }
 
     /// Whether it needs some cells of a row.
-    pub(super) fn needs(&self, stretch: &Stretch<'_>) -> Need {
+    pub(crate) fn needs(&self, stretch: &Stretch<'_>) -> Need {
         self.rows.needs(stretch)
     }
 
@@ -61,7 +61,7 @@ impl<'a> PointReader<'a> {
     ///
     /// # Errors
     /// `Corrupt`; `OTSCapacityUnitExhausted`.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         (key, encoded): &EncodedKey<'_>,
         row: Option<&RowView<'_>>,

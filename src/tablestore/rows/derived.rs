@@ -6,19 +6,19 @@
 //!
 //! Index rows are derived, and records of streams. A later kind becomes one more field of [`DerivedWrites`]: it gets the
 //! stored row and the change, and returns its writes and their cost. A record needs the stored row only for old cells, so
-//! these are derived, and the rest is added when the change is written (see [`stream`](super::stream)).
+//! these are derived, and the rest is added when the change is written (see [`stream`](crate::tablestore::stream)).
 
 use super::base_change::BaseChange;
 use super::index::IndexWrites;
-use super::stream::old_cells;
-use super::table::Table;
 use crate::engine::Writes;
 use crate::model::Consumed;
 use crate::model::capacity::UNIT_BYTES;
+use crate::tablestore::stream::old_cells;
+use crate::tablestore::table::Table;
 
 /// The derived writes of a change of a base row.
 #[derive(Debug, Default)]
-pub(super) struct DerivedWrites {
+pub(crate) struct DerivedWrites {
     indexes: IndexWrites,
     /// The old cells of a stream's record.
     old_cells: Vec<u8>,
@@ -26,36 +26,36 @@ pub(super) struct DerivedWrites {
 
 impl DerivedWrites {
     /// Derives it.
-    pub(super) fn of(base: &BaseChange<'_, '_>) -> Self {
+    pub(crate) fn of(base: &BaseChange<'_, '_>) -> Self {
         let stream = base.table.stream();
         let old_cells = stream.map(|stream| old_cells(base, &stream.columns()));
         Self { indexes: IndexWrites::of(base), old_cells: old_cells.unwrap_or_default() }
     }
 
     /// The old cells of a stream's record.
-    pub(super) fn old_cells(&self) -> &[u8] {
+    pub(crate) fn old_cells(&self) -> &[u8] {
         &self.old_cells
     }
 
     /// The cost on top of the base row's change (C1).
-    pub(super) fn consumed(&self) -> Consumed {
+    pub(crate) fn consumed(&self) -> Consumed {
         self.indexes.consumed()
     }
 
     /// About the bytes that they are.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.old_cells.len() + self.consumed().write as usize * UNIT_BYTES
     }
 
     /// Writes them, together with the change of the base row, which has this stamp.
-    pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+    pub(crate) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
         self.indexes.write(stamp, writes);
     }
 }
 
 impl Table {
     /// Whether changes of its rows have data that is derived from the stored row. Such a change has to see its row.
-    pub(super) fn derives(&self) -> bool {
+    pub(crate) fn derives(&self) -> bool {
         self.is_indexed() || self.stream().is_some_and(|stream| !stream.columns().is_empty())
     }
 }
