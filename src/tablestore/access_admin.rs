@@ -1,8 +1,8 @@
 //! Creates, changes and deletes access keys (I6).
 
-use super::access::{AccessKey, Rights};
-use super::catalog;
 use super::instance::Instance;
+use super::state::access::{AccessKey, Rights};
+use super::state::catalog;
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 

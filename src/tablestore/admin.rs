@@ -2,10 +2,10 @@
 //!
 //! Changes run one after another, and are visible once they are durable.
 
-use super::catalog::{self, CatalogChange};
 use super::foreign::{is_foreign, may_be_foreign};
 use super::index_admin;
 use super::instance::Instance;
+use super::state::catalog::{self, CatalogChange};
 use super::stream::{self, StreamDescription, set_stream};
 use super::table::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
 use super::table::{Fixed, Table, TableState};

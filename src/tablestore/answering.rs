@@ -3,10 +3,10 @@
 //! What is asynchronous here belongs to [`Module::Answers`](crate::modules::Module::Answers), which must be loaded. So does the
 //! answer to a change that was done before.
 
-use super::access::AccessKey;
 use super::instance::Instance;
+use super::state::access::AccessKey;
+use super::state::{answers, catalog};
 use super::table::descriptions::TableDescription;
-use super::{answers, catalog};
 use crate::engine::Origin;
 use crate::error::Result;
 use std::future::{Future, poll_fn};

@@ -7,9 +7,9 @@
 //!
 //! A failure (such as a full disk) is reported, and the build is tried again after a pause that doubles each time.
 
-use super::catalog;
 use super::instance::Instance;
 use super::rows::index::IndexWrite;
+use super::state::catalog;
 use super::table::{Index, Table};
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Error, Result};

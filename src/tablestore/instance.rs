@@ -1,15 +1,16 @@
 //! An open instance: its state, its opening and closing. Its operations are in the other files.
 
-use super::access::AccessKey;
-use super::answers::{self, Answers};
 use super::foreign::{is_foreign, may_be_foreign};
 use super::rows::time::Stamper;
+use super::state::access::AccessKey;
+use super::state::answers::{self, Answers};
+use super::state::transaction::Transactions;
+use super::state::{catalog, salvage};
 use super::table::unknown_table;
 use super::table::{Index, Table};
-use super::transaction::Transactions;
 use super::units::meter::{self, Meter};
 use super::units::throttle::{Throttle, ThrottleOptions};
-use super::{catalog, foreign, salvage, stream};
+use super::{foreign, stream};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};

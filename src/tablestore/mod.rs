@@ -10,16 +10,12 @@
 //! know no instance. Each group of operations has a file of its own with an `impl Instance`. Files still use each other in
 //! circles: `cargo xtask structure --circles` names them.
 
-mod access;
 mod access_admin;
 mod admin;
 mod admission;
 mod answering;
-mod answers;
 mod batch;
 mod build;
-mod catalog;
-mod catalog_records;
 mod count;
 mod delete_range;
 pub mod foreign;
@@ -32,18 +28,16 @@ mod missing_rows;
 mod partitions;
 mod read;
 mod rows;
-mod salvage;
 mod splits;
+mod state;
 mod stored;
 mod stream;
 mod table;
 mod transact;
-mod transaction;
 mod units;
 mod watch;
 mod write;
 
-pub use access::{AccessKey, Right, Rights, authorize};
 pub use answering::Changed;
 pub use batch::Scope;
 pub use count::{CountRows, RowCount};
@@ -60,6 +54,7 @@ pub use rows::request::{
     TableRead,
 };
 pub use splits::{SplitRequest, Splits};
+pub use state::access::{AccessKey, Right, Rights, authorize};
 pub use stored::Stored;
 pub use stream::{
     ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,

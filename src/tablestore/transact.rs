@@ -1,10 +1,10 @@
 //! Starts, commits and aborts local transactions, and writes in them (R7).
 
-use super::answers::Answers;
 use super::instance::Instance;
 use super::rows::prepared::Written;
+use super::state::answers::Answers;
+use super::state::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
 use super::stream::Stream;
-use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
 use super::units::failure::{Charge, Outcome};
 use super::units::meter::Consumes;
 use super::write::RowDecision;

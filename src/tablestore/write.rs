@@ -6,7 +6,6 @@
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
-use super::catalog;
 use super::instance::Instance;
 use super::rows::check::{self, Checked};
 use super::rows::decide::{Decision, RowCells, plan};
@@ -14,7 +13,8 @@ use super::rows::fits;
 use super::rows::prepared::{PreparedWrite, Written, charge};
 use super::rows::request::{Mutation, RowWrite};
 use super::rows::time::{Draw, RowHash, Stamper};
-use super::transaction::TransactionUse;
+use super::state::catalog;
+use super::state::transaction::TransactionUse;
 use super::units::failure::Outcome;
 use super::units::meter::Consumes;
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};

@@ -1,4 +1,4 @@
-//! Access keys: made, listed, changed and deleted (I6; their rights: `tablestore/access.rs`).
+//! Access keys: made, listed, changed and deleted (I6; their rights: `tablestore/state/access.rs`).
 
 use crate::store::*;
 use tabstore::Result;

@@ -4,8 +4,8 @@ use crate::engine::{Layout, SegmentContents, SegmentQuery, TreeId};
 use crate::error::Result;
 use crate::model::{KeyInput, TableName};
 use crate::tablestore::instance::Instance;
+use crate::tablestore::state::{answers, catalog};
 use crate::tablestore::units::meter;
-use crate::tablestore::{answers, catalog};
 
 /// What a tree holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

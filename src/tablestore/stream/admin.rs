@@ -3,9 +3,9 @@
 use super::{Shards, Stream, recorder};
 use crate::error::{Error, Result};
 use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
-use crate::tablestore::catalog;
 use crate::tablestore::foreign::{is_foreign, may_be_foreign_column};
 use crate::tablestore::instance::Instance;
+use crate::tablestore::state::catalog;
 use crate::tablestore::table::{Table, TableState};
 use serde::Deserialize;
 use std::pin::Pin;

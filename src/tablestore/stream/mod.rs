@@ -31,7 +31,6 @@ pub use record::StreamRecord;
 pub(super) use record::old_cells;
 pub(super) use shards::{Shard, Shards};
 
-use super::catalog;
 use super::table::Table;
 use crate::engine::{Engine, ShapeSeen, TreeId, Writes};
 use crate::error::{Error, Result};
@@ -39,6 +38,7 @@ use crate::model::version::Retention;
 use crate::model::{CellChange, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
 use crate::tablestore::rows::decide::Decision;
 use crate::tablestore::rows::prepared::PreparedWrite;
+use crate::tablestore::state::catalog;
 use record::Record;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,16 +1,16 @@
 //! Tables that a damaged catalog lacks.
 
 use super::catalog::{self, Catalog};
-use super::table::{Fixed, Table, TableState};
-use super::units::meter;
 use crate::engine::{Direction, Engine, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};
+use crate::tablestore::table::{Fixed, Table, TableState};
+use crate::tablestore::units::meter;
 use std::ops::{Bound, ControlFlow};
 
 /// Adds a table for each tree with rows that the damaged catalog does not know. Only the table's name and the names of
 /// its key columns are lost.
-pub(super) async fn find_tables(engine: &Engine, catalog: &mut Catalog) -> Result<()> {
+pub(crate) async fn find_tables(engine: &Engine, catalog: &mut Catalog) -> Result<()> {
     if engine.missing().iter().all(|one| one.tree.is_some_and(|tree| tree != catalog::TREE)) {
         return Ok(());
     }

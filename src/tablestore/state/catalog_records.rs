@@ -1,13 +1,13 @@
 //! The messages in the catalog's rows.
 
-use super::stream::Shard;
 use crate::format::message::{Field, Message};
+use crate::tablestore::stream::Shard;
 
 /// The instance-wide record.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct CatalogRecord {
+pub(crate) struct CatalogRecord {
     /// The tree that the next table gets.
-    pub(super) next_tree: u32,
+    pub(crate) next_tree: u32,
 }
 
 impl Message for CatalogRecord {
@@ -21,18 +21,18 @@ impl Message for CatalogRecord {
 
 /// Progress that changes while a table is used.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ProgressRecord {
+pub(crate) struct ProgressRecord {
     /// The tree of the progress: another table of the same name may have existed before.
-    pub(super) tree: u32,
+    pub(crate) tree: u32,
     /// The upper bound of values given to an auto-increment column.
-    pub(super) assigned: i64,
+    pub(crate) assigned: i64,
     /// The key of the last base row that an index build has processed.
-    pub(super) built_to: Vec<u8>,
+    pub(crate) built_to: Vec<u8>,
     /// The number of processed rows.
-    pub(super) built_rows: u64,
+    pub(crate) built_rows: u64,
     /// The greatest chosen value of an auto-increment column beyond those that its count follows. Absent in records of
     /// versions that did not know it.
-    pub(super) chosen: Option<i64>,
+    pub(crate) chosen: Option<i64>,
 }
 
 impl Message for ProgressRecord {
@@ -49,13 +49,13 @@ impl Message for ProgressRecord {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ColumnRecord {
-    pub(super) name: String,
+pub(crate) struct ColumnRecord {
+    pub(crate) name: String,
     /// 1 INTEGER, 2 STRING, 3 BINARY; for defined columns also 4 DOUBLE, 5 BOOLEAN.
-    pub(super) column_type: u32,
-    pub(super) auto_increment: bool,
+    pub(crate) column_type: u32,
+    pub(crate) auto_increment: bool,
     /// Absent, and so false, in records of versions that let an application choose any value.
-    pub(super) assigned_only: bool,
+    pub(crate) assigned_only: bool,
 }
 
 impl Message for ColumnRecord {
@@ -72,19 +72,19 @@ impl Message for ColumnRecord {
 
 /// The record that makes a table an index.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct IndexRecord {
-    pub(super) base: String,
+pub(crate) struct IndexRecord {
+    pub(crate) base: String,
     /// 1 global, 2 local.
-    pub(super) kind: u32,
+    pub(crate) kind: u32,
     /// The number of given key columns; the others are the base table's.
-    pub(super) given: u32,
-    pub(super) columns: Vec<String>,
+    pub(crate) given: u32,
+    pub(crate) columns: Vec<String>,
     /// The start of its building.
-    pub(super) building_since: Option<i64>,
+    pub(crate) building_since: Option<i64>,
     /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
-    pub(super) sources: Vec<u32>,
+    pub(crate) sources: Vec<u32>,
     /// Only rows written behind this seqno belong to it; absent when all do.
-    pub(super) since: Option<u64>,
+    pub(crate) since: Option<u64>,
 }
 
 impl Message for IndexRecord {
@@ -104,25 +104,25 @@ impl Message for IndexRecord {
 
 /// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct TableRecord {
-    pub(super) tree: u32,
-    pub(super) key: Vec<ColumnRecord>,
-    pub(super) time_to_live: i64,
-    pub(super) max_versions: i64,
-    pub(super) max_version_offset: i64,
-    pub(super) allow_update: bool,
-    pub(super) reserved_read: u32,
-    pub(super) reserved_write: u32,
+pub(crate) struct TableRecord {
+    pub(crate) tree: u32,
+    pub(crate) key: Vec<ColumnRecord>,
+    pub(crate) time_to_live: i64,
+    pub(crate) max_versions: i64,
+    pub(crate) max_version_offset: i64,
+    pub(crate) allow_update: bool,
+    pub(crate) reserved_read: u32,
+    pub(crate) reserved_write: u32,
     /// ms since 1970 UTC, like all times here.
-    pub(super) created: i64,
-    pub(super) last_increase: Option<i64>,
-    pub(super) last_decrease: Option<i64>,
-    pub(super) defined: Vec<ColumnRecord>,
+    pub(crate) created: i64,
+    pub(crate) last_increase: Option<i64>,
+    pub(crate) last_decrease: Option<i64>,
+    pub(crate) defined: Vec<ColumnRecord>,
     /// Absent, and so false, in records of versions without transactions: there they are on.
-    pub(super) no_local_transactions: bool,
-    pub(super) index: Option<IndexRecord>,
+    pub(crate) no_local_transactions: bool,
+    pub(crate) index: Option<IndexRecord>,
     /// The meter's account, if it is not the tree.
-    pub(super) account: u32,
+    pub(crate) account: u32,
 }
 
 impl Message for TableRecord {
@@ -150,17 +150,17 @@ impl Message for TableRecord {
 
 /// The stream of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct StreamRecord {
+pub(crate) struct StreamRecord {
     /// The tree of the table: another one of its name may have existed before.
-    pub(super) of: u32,
+    pub(crate) of: u32,
     /// The tree of its records.
-    pub(super) tree: u32,
-    pub(super) hours: u32,
-    pub(super) enabled: i64,
+    pub(crate) tree: u32,
+    pub(crate) hours: u32,
+    pub(crate) enabled: i64,
     /// The columns whose old values records have.
-    pub(super) columns: Vec<String>,
-    pub(super) last_shard: i64,
-    pub(super) shards: Vec<Shard>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) last_shard: i64,
+    pub(crate) shards: Vec<Shard>,
 }
 
 impl Message for StreamRecord {
@@ -180,12 +180,12 @@ impl Message for StreamRecord {
 
 /// An access key.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct AccessKeyRecord {
-    pub(super) secret: String,
+pub(crate) struct AccessKeyRecord {
+    pub(crate) secret: String,
     /// 1 read, 2 write, 4 admin, added up.
-    pub(super) rights: u32,
-    pub(super) enabled: bool,
-    pub(super) created: i64,
+    pub(crate) rights: u32,
+    pub(crate) enabled: bool,
+    pub(crate) created: i64,
 }
 
 impl Message for AccessKeyRecord {

@@ -22,9 +22,6 @@
 //! A refused write changes nothing, and is not stored by itself: asked again, it is decided anew. But a later write of its
 //! client may have been done since. So the record of that one carries the refusals before it, whatever their reason.
 
-use super::ingest::Refused;
-use super::rows::prepared::{PreparedRow, ReturnedRow, Written, key_value};
-use super::units::failure::Outcome;
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Origin, RowView, RowsBehind, TreeId, Writes};
@@ -34,13 +31,16 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, KeyValue, RowChange, TableSchema, Value,
     ValueRef, encode_key,
 };
+use crate::tablestore::ingest::Refused;
+use crate::tablestore::rows::prepared::{PreparedRow, ReturnedRow, Written, key_value};
+use crate::tablestore::units::failure::Outcome;
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
 use std::rc::{Rc, Weak};
 
 /// The tree of the answers' rows.
-pub(super) const TREE: TreeId = TreeId::ANSWERS;
+pub(crate) const TREE: TreeId = TreeId::ANSWERS;
 const COLUMN: &str = "answer";
 /// The row of the record for all rows that a load took.
 const LOADED: u32 = u32::MAX;
@@ -51,11 +51,11 @@ const LOADS: i64 = 1 << 32;
 type LoadAnswers = RefCell<SmallMap<i64, Vec<u8>>>;
 
 /// A row of the catalog: its key and its record. Both are empty if there is none.
-pub(super) type Row<'a> = (&'a [u8], &'a [u8]);
+pub(crate) type Row<'a> = (&'a [u8], &'a [u8]);
 
 /// The answer to the write of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct AnswerRecord {
+pub(crate) struct AnswerRecord {
     /// The client's number of the request.
     request: u64,
     /// The row of a batch, from 0.
@@ -192,7 +192,7 @@ impl AnswerRecord {
 
 /// The clients whose answers are stored.
 #[derive(Default)]
-pub(super) struct Answers(RefCell<SmallMap<u64, Client>>);
+pub(crate) struct Answers(RefCell<SmallMap<u64, Client>>);
 
 /// A client, and the places of its answers.
 #[derive(Default)]
@@ -373,12 +373,12 @@ impl Client {
 
 impl Answers {
     /// Whether the client is known.
-    pub(super) fn has(&self, client: u64) -> bool {
+    pub(crate) fn has(&self, client: u64) -> bool {
         self.0.borrow().contains_key(&client)
     }
 
     /// Whether the answer to this write is to be stored.
-    pub(super) fn keep(&self, origin: Option<Origin>) -> bool {
+    pub(crate) fn keep(&self, origin: Option<Origin>) -> bool {
         self.storing(origin).is_some()
     }
 
@@ -393,7 +393,7 @@ impl Answers {
     }
 
     /// Whether a row of the request was written before.
-    pub(super) fn knows(&self, origin: Option<Origin>) -> bool {
+    pub(crate) fn knows(&self, origin: Option<Origin>) -> bool {
         origin.is_some_and(|Origin { client, request }| {
             let clients = self.0.borrow();
             clients.get(&client).is_some_and(|client| client.known.iter().any(|record| record.request == request))
@@ -401,46 +401,46 @@ impl Answers {
     }
 
     /// The answer to a write that was done before, or refused before a later one of its client.
-    pub(super) fn recall(&self, origin: Option<Origin>, row: u32) -> Option<Result<Written>> {
+    pub(crate) fn recall(&self, origin: Option<Origin>, row: u32) -> Option<Result<Written>> {
         let Origin { client, request } = origin?;
         self.0.borrow_mut().get_mut(&client)?.recall(request, row)
     }
 
     /// The answers to all rows of a batch that was done as a whole.
-    pub(super) fn recall_all(&self, origin: Option<Origin>) -> Option<Vec<Outcome<Written>>> {
+    pub(crate) fn recall_all(&self, origin: Option<Origin>) -> Option<Vec<Outcome<Written>>> {
         let Origin { client, request } = origin?;
         self.0.borrow().get(&client)?.recall_all(request)
     }
 
     /// The row that refused a batch as a whole, before a later write of its client was done.
-    pub(super) fn refusal(&self, origin: Option<Origin>) -> Option<(u32, Error)> {
+    pub(crate) fn refusal(&self, origin: Option<Origin>) -> Option<(u32, Error)> {
         let Origin { client, request } = origin?;
         self.0.borrow_mut().get_mut(&client)?.refusal(request, None)
     }
 
     /// Stores the answer with the write, if its client's answers are stored.
-    pub(super) fn put(&self, origin: Option<Origin>, row: u32, written: &Written, stamp: i64, writes: &mut Writes<'_>) {
+    pub(crate) fn put(&self, origin: Option<Origin>, row: u32, written: &Written, stamp: i64, writes: &mut Writes<'_>) {
         if let Some((mut client, origin)) = self.storing(origin) {
             client.store(origin, row, written, stamp, writes);
         }
     }
 
     /// The same, with a change of the catalog: `row` is the last one that it stores.
-    pub(super) fn put_change(&self, origin: Option<Origin>, row: Row<'_>, stamp: i64, writes: &mut Writes<'_>) {
+    pub(crate) fn put_change(&self, origin: Option<Origin>, row: Row<'_>, stamp: i64, writes: &mut Writes<'_>) {
         if let Some((mut client, origin)) = self.storing(origin) {
             client.store_change(origin, row, stamp, writes);
         }
     }
 
     /// The row of the catalog that a change has stored, if it was done before: its key and its record.
-    pub(super) fn recall_change(&self, origin: Option<Origin>) -> Option<(Vec<u8>, Vec<u8>)> {
+    pub(crate) fn recall_change(&self, origin: Option<Origin>) -> Option<(Vec<u8>, Vec<u8>)> {
         let Origin { client, request } = origin?;
         self.0.borrow().get(&client)?.recall_change(request)
     }
 
     /// A load has taken rows of a request: their answer is to be stored with it. Returns the rows that the load brings,
     /// once.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         origin: Option<Origin>,
         load: u64,
@@ -453,21 +453,21 @@ impl Answers {
     }
 
     /// A write is refused. The next answer that is stored for its client carries that.
-    pub(super) fn refuse(&self, origin: Option<Origin>, row: u32, error: &Error) {
+    pub(crate) fn refuse(&self, origin: Option<Origin>, row: u32, error: &Error) {
         if let Some((mut client, origin)) = self.storing(origin) {
             client.refuse(origin.request, row, error);
         }
     }
 
     /// The client has all its answers to requests below this number.
-    pub(super) fn acknowledge(&self, client: u64, below: u64) {
+    pub(crate) fn acknowledge(&self, client: u64, below: u64) {
         if let Some(client) = self.0.borrow_mut().get_mut(&client) {
             client.acknowledge(below);
         }
     }
 
     /// Begins with a client. `found` are its stored answers, with their places. `stores` tells whether more are stored.
-    pub(super) fn start(&self, [life, number]: [u64; 2], stores: bool, mut found: Vec<(i64, AnswerRecord)>) {
+    pub(crate) fn start(&self, [life, number]: [u64; 2], stores: bool, mut found: Vec<(i64, AnswerRecord)>) {
         let places = found.iter().enumerate();
         let mut order: Vec<_> = places.map(|(at, (_, record))| (record.request, record.row, at)).collect();
         sort_by(&mut order, Ord::cmp);
@@ -488,14 +488,14 @@ impl Answers {
     }
 
     /// Forgets a client.
-    pub(super) fn end(&self, client: u64) {
+    pub(crate) fn end(&self, client: u64) {
         self.0.borrow_mut().remove(&client);
     }
 }
 
 /// The stored answers of a client, with their places. `life` is the number by which its tab is known to live.
 /// Its future is a gate of [`Module::Answers`](crate::modules::Module::Answers).
-pub(super) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
+pub(crate) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
     let mut found = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], row: &RowView<'_>| {
@@ -514,7 +514,7 @@ pub(super) async fn stored(engine: &Engine, life: u64, client: u64) -> Result<Ve
 
 /// Deletes the answers of clients that are not kept: `keeps` gets the life and the client. Rows with another key go too.
 /// Its future is a gate of [`Module::Answers`](crate::modules::Module::Answers).
-pub(super) async fn remove(engine: &Engine, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
+pub(crate) async fn remove(engine: &Engine, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let mut ended = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], _: &RowView<'_>| {

@@ -5,64 +5,64 @@
 //! timer runs. An expired transaction is unusable; the next request that meets its lock removes it.
 //!
 //! Versions are stamped when a row is written, not at the commit. They increase row by row like those of plain writes,
-//! because they come from the same [`Stamper`](super::rows::time::Stamper). An aborted transaction leaves a harmless gap.
+//! because they come from the same [`Stamper`](crate::tablestore::rows::time::Stamper). An aborted transaction leaves a harmless gap.
 
-use super::stream::TransactionRecord;
-use super::table::Table;
 use crate::collections::small_map::SmallMap;
 use crate::engine::{KeyRange, Overlay, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::{KeyReader, ValueRef, limits, partition_prefix};
+use crate::tablestore::stream::TransactionRecord;
+use crate::tablestore::table::Table;
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::rc::Rc;
 
 /// Random bytes of a transaction's id, which has twice as many hexadecimal digits.
-pub(super) const ID_BYTES: usize = 16;
+pub(crate) const ID_BYTES: usize = 16;
 
 /// The open transactions.
 #[derive(Debug, Default)]
-pub(super) struct Transactions {
+pub(crate) struct Transactions {
     /// By their lock: the table's tree and the encoded partition key value.
-    pub(super) open: RefCell<SmallMap<Vec<u8>, Rc<Transaction>>>,
+    pub(crate) open: RefCell<SmallMap<Vec<u8>, Rc<Transaction>>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Transaction {
-    pub(super) id: String,
+pub(crate) struct Transaction {
+    pub(crate) id: String,
     /// The client that started it, if it was one.
-    pub(super) client: Option<u64>,
-    pub(super) table: Rc<Table>,
+    pub(crate) client: Option<u64>,
+    pub(crate) table: Rc<Table>,
     /// The partition key value, encoded.
-    pub(super) partition: Vec<u8>,
+    pub(crate) partition: Vec<u8>,
     /// When it started, ms of the steady clock.
-    pub(super) started: i64,
+    pub(crate) started: i64,
     /// A request is using it.
-    pub(super) busy: Cell<bool>,
+    pub(crate) busy: Cell<bool>,
     /// It is being committed: its lock stays however long that takes.
-    pub(super) committing: Cell<bool>,
+    pub(crate) committing: Cell<bool>,
     /// The bytes of its writes, as requests count them.
-    pub(super) bytes: Cell<usize>,
+    pub(crate) bytes: Cell<usize>,
     /// The most versions of a column that were shown when it deleted one.
-    pub(super) shown: Cell<u32>,
-    pub(super) overlay: Overlay,
+    pub(crate) shown: Cell<u32>,
+    pub(crate) overlay: Overlay,
     /// The records of its writes, for the table's stream.
-    pub(super) records: RefCell<Vec<TransactionRecord>>,
+    pub(crate) records: RefCell<Vec<TransactionRecord>>,
     /// The bytes of these records.
-    pub(super) recorded: Cell<usize>,
+    pub(crate) recorded: Cell<usize>,
 }
 
 /// One request's use of a transaction.
 #[derive(Debug)]
-pub(super) struct TransactionUse<'t> {
+pub(crate) struct TransactionUse<'t> {
     all: &'t Transactions,
-    pub(super) transaction: Rc<Transaction>,
+    pub(crate) transaction: Rc<Transaction>,
     /// Whether the transaction ends with this use.
-    pub(super) ends: bool,
+    pub(crate) ends: bool,
 }
 
 impl Transaction {
-    pub(super) fn is_over(&self, now: i64) -> bool {
+    pub(crate) fn is_over(&self, now: i64) -> bool {
         // A clock that went back behind the start must not keep the lock.
         let life = self.started..self.started.saturating_add(limits::TRANSACTION_MS);
         !self.committing.get() && !life.contains(&now)
@@ -71,7 +71,7 @@ impl Transaction {
 
 impl Transactions {
     /// Refuses a write from outside all transactions if its row is locked. `steady` reads the steady clock.
-    pub(super) fn refuse(&self, tree: TreeId, key: &[u8], steady: impl FnOnce() -> i64) -> Result<()> {
+    pub(crate) fn refuse(&self, tree: TreeId, key: &[u8], steady: impl FnOnce() -> i64) -> Result<()> {
         if self.open.borrow().is_empty() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Transactions {
         Ok(())
     }
 
-    pub(super) fn enter(&self, id: &str, now: i64) -> Result<TransactionUse<'_>> {
+    pub(crate) fn enter(&self, id: &str, now: i64) -> Result<TransactionUse<'_>> {
         if id.len() != 2 * ID_BYTES || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(Error::parameter("TransactionID is invalid."));
         }
@@ -108,12 +108,12 @@ impl Transactions {
     }
 
     /// Ends those of a table that is gone, or that gets other indexes, because their index rows would be wrong.
-    pub(super) fn end_of_table(&self, table: &Table) {
+    pub(crate) fn end_of_table(&self, table: &Table) {
         self.end(&|transaction| transaction.table.tree() == table.tree());
     }
 
     /// Ends those of a client that has gone.
-    pub(super) fn end_of_client(&self, client: u64) {
+    pub(crate) fn end_of_client(&self, client: u64) {
         self.end(&|transaction| transaction.client == Some(client));
     }
 
@@ -125,12 +125,12 @@ impl Transactions {
 
 impl TransactionUse<'_> {
     /// The transaction's writes.
-    pub(super) fn overlay(&self) -> &Overlay {
+    pub(crate) fn overlay(&self) -> &Overlay {
         &self.transaction.overlay
     }
 
     /// Refuses a row outside the transaction.
-    pub(super) fn check_row(&self, table: &Table, key: &[u8]) -> Result<()> {
+    pub(crate) fn check_row(&self, table: &Table, key: &[u8]) -> Result<()> {
         let Transaction { table: own, partition, .. } = &*self.transaction;
         if table.tree() == own.tree() && key.starts_with(partition) {
             return Ok(());
@@ -139,7 +139,7 @@ impl TransactionUse<'_> {
     }
 
     /// Refuses a range that reaches beyond the transaction's rows.
-    pub(super) fn check_range(&self, table: &Table, range: &KeyRange) -> Result<()> {
+    pub(crate) fn check_range(&self, table: &Table, range: &KeyRange) -> Result<()> {
         [&range.lower, &range.upper].into_iter().try_for_each(|end| match end {
             Bound::Included(key) | Bound::Excluded(key) => self.check_row(table, key),
             Bound::Unbounded => self.check_row(table, &[]),
@@ -147,7 +147,7 @@ impl TransactionUse<'_> {
     }
 
     /// Checks that the transaction still lives, after its user had to wait.
-    pub(super) fn check_alive(&self, now: i64) -> Result<()> {
+    pub(crate) fn check_alive(&self, now: i64) -> Result<()> {
         let transaction = &self.transaction;
         let open = self.all.open.borrow();
         let known = open.get(&lock_of(transaction.table.tree(), &transaction.partition)[..]);
@@ -168,16 +168,16 @@ impl Drop for TransactionUse<'_> {
     }
 }
 
-pub(super) fn lock_of(tree: TreeId, partition: &[u8]) -> Vec<u8> {
+pub(crate) fn lock_of(tree: TreeId, partition: &[u8]) -> Vec<u8> {
     [&tree.0.to_be_bytes(), partition].concat()
 }
 
-pub(super) fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::new(Code::SessionNotExist, "Session not exist or may be timeout.")
 }
 
 /// The error of a row outside a set of rows. Both are given by table and encoded key.
-pub(super) fn out_of_scope([what, begin]: [&str; 2], own: (&Table, &[u8]), data: (&Table, &[u8])) -> Error {
+pub(crate) fn out_of_scope([what, begin]: [&str; 2], own: (&Table, &[u8]), data: (&Table, &[u8])) -> Error {
     let text = if own.0.tree() == data.0.tree() {
         let (own, data) = (partition_name(own.1), partition_name(data.1));
         format!("Data out of scope of {what}. {begin} PartKey:{own}. Data PartKey:{data}")
@@ -189,7 +189,7 @@ pub(super) fn out_of_scope([what, begin]: [&str; 2], own: (&Table, &[u8]), data:
 }
 
 /// The partition key value of an encoded key, as messages show it.
-pub(super) fn partition_name(key: &[u8]) -> String {
+pub(crate) fn partition_name(key: &[u8]) -> String {
     let mut keys = KeyReader::default();
     match partition_prefix(key).and_then(|prefix| keys.read(prefix)).as_deref() {
         Some([ValueRef::Integer(value)]) => value.to_string(),
@@ -200,7 +200,7 @@ pub(super) fn partition_name(key: &[u8]) -> String {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

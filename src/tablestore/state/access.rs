@@ -24,7 +24,7 @@ impl Right {
 
 /// Some rights. None contains another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rights(pub(super) u32);
+pub struct Rights(pub(crate) u32);
 
 impl Rights {
     /// These rights.

@@ -16,10 +16,6 @@ use super::answers::Answers;
 use super::catalog_records::{
     AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, StreamRecord, TableRecord,
 };
-use super::stream::{Shards, Stream};
-use super::table::ids::{Given, Ids};
-use super::table::{Fixed, IndexMeta, Table, TableState};
-use super::units::meter::StepChange;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
 use crate::format::message;
@@ -28,25 +24,29 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
     ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key, tags,
 };
+use crate::tablestore::stream::{Shards, Stream};
+use crate::tablestore::table::ids::{Given, Ids};
+use crate::tablestore::table::{Fixed, IndexMeta, Table, TableState};
+use crate::tablestore::units::meter::StepChange;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
 /// The tree of the catalog's rows.
-pub(super) const TREE: TreeId = TreeId(0);
+pub(crate) const TREE: TreeId = TreeId(0);
 const COLUMN: &str = "record";
 /// The text for a record that is no protobuf. The exact place would not help, and would take 1 KB of code.
 const UNREADABLE: &str = "the message cannot be read";
 
 /// The stored catalog.
-pub(super) struct Catalog {
-    pub(super) tables: Vec<Table>,
-    pub(super) next_tree: u32,
+pub(crate) struct Catalog {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) next_tree: u32,
     /// Ascending by id.
-    pub(super) keys: Vec<AccessKey>,
+    pub(crate) keys: Vec<AccessKey>,
 }
 
 /// Reads the catalog.
-pub(super) async fn load(engine: &Engine) -> Result<Catalog> {
+pub(crate) async fn load(engine: &Engine) -> Result<Catalog> {
     engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
     let mut catalog = Catalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
     let mut damage = None;
@@ -73,29 +73,29 @@ pub(super) async fn load(engine: &Engine) -> Result<Catalog> {
 }
 
 /// A change of one row of the catalog.
-pub(super) struct CatalogChange {
-    pub(super) key: Vec<u8>,
+pub(crate) struct CatalogChange {
+    pub(crate) key: Vec<u8>,
     /// The new record; `None` deletes the row.
     record: Option<Vec<u8>>,
 }
 
 /// The change that stores a table.
-pub(super) fn put(table: &Table, state: &TableState) -> CatalogChange {
+pub(crate) fn put(table: &Table, state: &TableState) -> CatalogChange {
     CatalogChange { key: key_of(table.name()), record: Some(message::encode(&mut record_of(table, state))) }
 }
 
 /// The change that removes a table.
-pub(super) fn remove(name: &str) -> CatalogChange {
+pub(crate) fn remove(name: &str) -> CatalogChange {
     CatalogChange { key: key_of(name), record: None }
 }
 
 /// The change that stores the next table's tree.
-pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
+pub(crate) fn put_counter(next_tree: u32) -> CatalogChange {
     CatalogChange { key: counter_key(), record: Some(message::encode(&mut CatalogRecord { next_tree })) }
 }
 
 /// The change that stores an access key.
-pub(super) fn put_key(key: &AccessKey) -> CatalogChange {
+pub(crate) fn put_key(key: &AccessKey) -> CatalogChange {
     let AccessKey { id, secret, rights, enabled, created } = key;
     let (secret, rights) = (secret.clone(), rights.0);
     let mut record = AccessKeyRecord { secret, rights, enabled: *enabled, created: *created };
@@ -103,19 +103,19 @@ pub(super) fn put_key(key: &AccessKey) -> CatalogChange {
 }
 
 /// The change that removes an access key.
-pub(super) fn remove_key(id: &str) -> CatalogChange {
+pub(crate) fn remove_key(id: &str) -> CatalogChange {
     CatalogChange { key: key_of_access(id), record: None }
 }
 
 /// The table or the access key of a row of the catalog.
-pub(super) fn read(key: &[u8], record: &[u8]) -> Result<Catalog> {
+pub(crate) fn read(key: &[u8], record: &[u8]) -> Result<Catalog> {
     let mut catalog = Catalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
     catalog.take(&mut KeyReader::default(), key, Some(ValueRef::Binary(record)))?;
     Ok(catalog)
 }
 
 /// Stores changes with their step of reserved throughput, and the answer to their sender: all of them, or none.
-pub(super) async fn store(
+pub(crate) async fn store(
     engine: &Engine,
     changes: &[CatalogChange],
     step: Option<StepChange>,
@@ -166,7 +166,7 @@ impl Decide for CatalogCommit<'_> {
 
 /// Stores the progress of auto-increment or of an index build, in the same commit as the writes that depend on it. Does
 /// nothing for a deleted table, because another table may have its name.
-pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writes: &mut Writes<'_>) {
+pub(crate) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writes: &mut Writes<'_>) {
     if table.is_ended() {
         return;
     }
@@ -182,19 +182,19 @@ pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writ
 }
 
 /// The change that deletes a table's progress row, if there may be one.
-pub(super) fn remove_progress(table: &Table) -> Option<CatalogChange> {
+pub(crate) fn remove_progress(table: &Table) -> Option<CatalogChange> {
     let has = table.index_of().is_some() || table.schema().auto_increment().is_some();
     has.then(|| CatalogChange { key: progress_key(table.name()), record: None })
 }
 
 /// The change that stores a table's stream, or removes it.
-pub(super) fn stream(table: &Table, stream: Option<&Stream>) -> CatalogChange {
+pub(crate) fn stream(table: &Table, stream: Option<&Stream>) -> CatalogChange {
     let record = stream.map(|stream| message::encode(&mut stream_record(table, stream, &stream.shards.borrow())));
     CatalogChange { key: stream_key(table.name()), record }
 }
 
 /// Stores a table's stream and its shards, in the same commit as writes.
-pub(super) fn put_stream(table: &Table, stream: &Stream, shards: &Shards, stamp: i64, writes: &mut Writes<'_>) {
+pub(crate) fn put_stream(table: &Table, stream: &Stream, shards: &Shards, stamp: i64, writes: &mut Writes<'_>) {
     put_row(&stream_key(table.name()), &message::encode(&mut stream_record(table, stream, shards)), stamp, writes);
 }
 
@@ -222,7 +222,7 @@ fn progress_key(table: &str) -> Vec<u8> {
 }
 
 /// The catalog row of a table's stream.
-pub(super) fn stream_key(table: &str) -> Vec<u8> {
+pub(crate) fn stream_key(table: &str) -> Vec<u8> {
     numbered_key(table, 2)
 }
 
