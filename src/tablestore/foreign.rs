@@ -7,12 +7,12 @@
 //! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
 
 use super::instance::Instance;
+use super::operations::transact::check_bytes;
 use super::rows::base_change::BaseChange;
 use super::rows::prepared::{ReturnedRow, Written};
 use super::rows::time::{Draw, RowHash};
 use super::stream::old_cells;
 use super::table::{Fixed, Table, TableState};
-use super::transact::check_bytes;
 use super::units::failure::{Charge, Outcome};
 use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, ScanOptions, TreeId, Writes};
 use crate::error::{Code, Error, Result};

@@ -10,52 +10,36 @@
 //! know no instance. Each group of operations has a file of its own with an `impl Instance`. Files still use each other in
 //! circles: `cargo xtask structure --circles` names them.
 
-mod access_admin;
-mod admin;
-mod admission;
-mod answering;
-mod batch;
-mod build;
-mod count;
-mod delete_range;
 pub mod foreign;
-mod index_admin;
-mod ingest;
 mod inspect;
 mod instance;
-mod metering;
-mod missing_rows;
-mod partitions;
-mod read;
+mod operations;
 mod rows;
-mod splits;
 mod state;
-mod stored;
 mod stream;
 mod table;
-mod transact;
 mod units;
-mod watch;
-mod write;
 
-pub use answering::Changed;
-pub use batch::Scope;
-pub use count::{CountRows, RowCount};
-pub use ingest::{Loader, PutRows, Refused, StoreRows};
 pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
 pub use instance::{Instance, InstanceOptions};
-pub use metering::{ComputeConsumed, ConsumedSeries};
-pub use missing_rows::MissingRows;
-pub use read::RangeRead;
+pub use operations::answering::Changed;
+pub use operations::batch::Scope;
+pub use operations::count::{CountRows, RowCount};
+pub use operations::ingest::{Loader, PutRows, Refused, StoreRows};
+pub use operations::metering::{ComputeConsumed, ConsumedSeries};
+pub use operations::missing_rows::MissingRows;
+pub use operations::read::RangeRead;
+pub use operations::splits::{SplitRequest, Splits};
+pub use operations::stored::Stored;
+pub use operations::transact::Started;
+pub use operations::watch::{ChangedRows, Watched};
 pub use rows::point_read::Found;
 pub use rows::prepared::{ReturnedRow, Written};
 pub use rows::request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
-pub use splits::{SplitRequest, Splits};
 pub use state::access::{AccessKey, Right, Rights, authorize};
-pub use stored::Stored;
 pub use stream::{
     ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
 };
@@ -63,7 +47,5 @@ pub use table::descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
 };
 pub use table::{Index, IndexMeta, Table};
-pub use transact::Started;
 pub use units::failure::{Failure, Outcome};
 pub use units::throttle::ThrottleOptions;
-pub use watch::{ChangedRows, Watched};

@@ -4,7 +4,7 @@
 //! columns that the index carries, with their versions. A base row that lacks a key column of an index is not in the
 //! index. Each change of a base row writes the difference into the indexes, in the same log record: after a crash both
 //! exist or neither. So an index of either kind is never behind its table, unless it is being built (see
-//! [`build`](crate::tablestore::build)).
+//! [`build`](crate::tablestore::operations::build)).
 //!
 //! Expired cells count here like others. An index never shows more than its table, because its time to live is not longer
 //! (T8). Only the newest version of a column counts, because a table with an index keeps one.

@@ -31,7 +31,7 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, KeyValue, RowChange, TableSchema, Value,
     ValueRef, encode_key,
 };
-use crate::tablestore::ingest::Refused;
+use crate::tablestore::operations::ingest::Refused;
 use crate::tablestore::rows::prepared::{PreparedRow, ReturnedRow, Written, key_value};
 use crate::tablestore::units::failure::Outcome;
 use std::cell::{RefCell, RefMut};

@@ -1,19 +1,19 @@
 //! Admission of requests (C5).
 
-use super::instance::Instance;
-use super::table::Table;
-use super::units::throttle::Partition;
 use crate::error::Result;
 use crate::model::Consumed;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::table::Table;
+use crate::tablestore::units::throttle::Partition;
 
 impl Instance {
     /// Lets a request use units of a row, or refuses it.
-    pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
+    pub(crate) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
         self.throttle.take_of(table.tree(), key, units(consumed), now)
     }
 
     /// Lets a request use units of rows, or refuses all of it: then it has used nothing of any partition key.
-    pub(super) fn admit_all<'r>(
+    pub(crate) fn admit_all<'r>(
         &self,
         rows: impl Iterator<Item = (&'r Table, &'r [u8], Consumed)>,
         now: i64,
@@ -33,7 +33,7 @@ impl Instance {
     }
 
     /// Lets an operation on tables run, or refuses it.
-    pub(super) fn table_operation(&self) -> Result<()> {
+    pub(crate) fn table_operation(&self) -> Result<()> {
         self.throttle.operation(self.engine.now_ms())
     }
 }

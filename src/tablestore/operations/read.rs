@@ -1,23 +1,23 @@
 //! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
 
-use super::instance::Instance;
-use super::rows::check;
-use super::rows::column_filter::ScanFilter;
-use super::rows::in_order::in_order;
-use super::rows::point_read::{EncodedKey, Found, PointReader, encoded};
-use super::rows::prepared::key_value;
-use super::rows::range::range_of;
-use super::rows::range_scan::{RangeScan, ScanStep, damaged_key};
-use super::rows::request::{GetRange, GetRow, ReadOptions, TableRead};
-use super::rows::row_reader::{Projection, RowReader};
-use super::state::transaction::TransactionUse;
-use super::table::Table;
-use super::units::failure::{Charge, Outcome};
-use super::units::meter::Consumes;
 use crate::engine::{BlockFilter, RowView, ScanOptions};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;
 use crate::model::{Consumed, KeyInput, KeyReader, KeyValue, RowSink, TableName, TableSchema, limits};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::check;
+use crate::tablestore::rows::column_filter::ScanFilter;
+use crate::tablestore::rows::in_order::in_order;
+use crate::tablestore::rows::point_read::{EncodedKey, Found, PointReader, encoded};
+use crate::tablestore::rows::prepared::key_value;
+use crate::tablestore::rows::range::range_of;
+use crate::tablestore::rows::range_scan::{RangeScan, ScanStep, damaged_key};
+use crate::tablestore::rows::request::{GetRange, GetRow, ReadOptions, TableRead};
+use crate::tablestore::rows::row_reader::{Projection, RowReader};
+use crate::tablestore::state::transaction::TransactionUse;
+use crate::tablestore::table::Table;
+use crate::tablestore::units::failure::{Charge, Outcome};
+use crate::tablestore::units::meter::Consumes;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -269,14 +269,14 @@ impl Instance {
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }
 
-    pub(super) fn wanted<'a>(&self, options: &'a ReadOptions<'a>, nothing_asked: &str) -> Result<Projection<'a>> {
+    pub(crate) fn wanted<'a>(&self, options: &'a ReadOptions<'a>, nothing_asked: &str) -> Result<Projection<'a>> {
         let filter = options.filter.as_ref().map(|filter| filter.check(true)).transpose()?;
         Ok(Projection { selection: check::selection(options, self.limits(), nothing_asked)?, filter })
     }
 }
 
 /// The values of a stored key.
-pub(super) fn decoded(key: &[u8]) -> Result<Vec<KeyValue>> {
+pub(crate) fn decoded(key: &[u8]) -> Result<Vec<KeyValue>> {
     let mut keys = KeyReader::default();
     let values = keys.read(key).ok_or_else(|| damaged_key(key))?;
     Ok(values.iter().map(|value| key_value(*value)).collect())

@@ -3,26 +3,26 @@
 //!
 //! This file does not know how an index is filled and kept up to date.
 
-use super::instance::Instance;
-use super::table::descriptions::{IndexSpec, TableDescription, UpdateTable};
-use super::table::{Fixed, Index, IndexMeta, Table, TableState};
 use crate::error::{Code, Error, Result};
 use crate::model::schema::first_counted;
 use crate::model::{
     ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyType, Limits, TableName, TableOptions, TableSchema, limits,
 };
+use crate::tablestore::instance::Instance;
+use crate::tablestore::table::descriptions::{IndexSpec, TableDescription, UpdateTable};
+use crate::tablestore::table::{Fixed, Index, IndexMeta, Table, TableState};
 use std::rc::Rc;
 
 /// The definition of an index, checked against its table.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     name: String,
     schema: TableSchema,
     meta: IndexMeta,
-    pub(super) options: TableOptions,
+    pub(crate) options: TableOptions,
 }
 
 /// Checks all defined columns of a table, old and new ones.
-pub(super) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, limits: &Limits) -> Result<()> {
+pub(crate) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, limits: &Limits) -> Result<()> {
     let most = limits::DEFINED_COLUMNS;
     if defined.len() > most {
         return Err(Error::parameter(format!("The number of defined columns must be in range: [0, {most}].")));
@@ -41,7 +41,7 @@ pub(super) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, lim
 }
 
 /// Checks the name of an index against the others of one request.
-pub(super) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item = &'a String>) -> Result<()> {
+pub(crate) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item = &'a String>) -> Result<()> {
     TableName::parse(&spec.name)?;
     if others.any(|other| *other == spec.name) {
         return Err(Error::parameter(format!("Duplicated table name: {}.", spec.name)));
@@ -50,7 +50,7 @@ pub(super) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item =
 }
 
 /// Checks the number of a table's indexes.
-pub(super) fn check_count(indexes: usize) -> Result<()> {
+pub(crate) fn check_count(indexes: usize) -> Result<()> {
     let most = limits::INDEXES;
     if indexes > most {
         return Err(Error::parameter(format!("Number of index per table exceeds the quota:{most}.")));
@@ -59,7 +59,7 @@ pub(super) fn check_count(indexes: usize) -> Result<()> {
 }
 
 /// Checks the options of a table against the times to live of its indexes (T8).
-pub(super) fn check_options(options: &TableOptions, indexes: impl Iterator<Item = i64>) -> Result<()> {
+pub(crate) fn check_options(options: &TableOptions, indexes: impl Iterator<Item = i64>) -> Result<()> {
     let endless = |time_to_live: i64| if time_to_live == -1 { i64::MAX } else { time_to_live };
     let table = options.time_to_live;
     for index in indexes {
@@ -80,7 +80,7 @@ pub(super) fn check_options(options: &TableOptions, indexes: impl Iterator<Item 
 }
 
 /// Checks an index against its table and finds its key.
-pub(super) fn plan(
+pub(crate) fn plan(
     spec: &IndexSpec,
     base: &str,
     schema: &TableSchema,
@@ -147,7 +147,7 @@ pub(super) fn plan(
 
 impl Instance {
     /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
-    pub(super) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
+    pub(crate) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
         let (now, tree) = (self.engine.now_ms(), self.new_tree());
         let fixed = Fixed {
             name: plan.name,
@@ -269,7 +269,7 @@ impl Instance {
 
     /// UpdateTable of an index: only its time to live can change (T8). A longer one shows rows again that may be gone
     /// from the index and still in the table. So the index is rebuilt, from all rows that belong to it.
-    pub(super) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
+    pub(crate) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
         let state = index.state();
         let options = request.options.apply(state.options)?;
         let only = TableOptions { time_to_live: options.time_to_live, ..state.options };
@@ -305,7 +305,7 @@ impl Instance {
     }
 
     /// The indexes that are not complete.
-    pub(super) fn unbuilt(&self) -> Vec<Index> {
+    pub(crate) fn unbuilt(&self) -> Vec<Index> {
         self.tables.borrow().values().filter(|table| table.is_building()).filter_map(Index::of).collect()
     }
 
@@ -313,7 +313,7 @@ impl Instance {
     ///
     /// # Errors
     /// Errors of storing that.
-    pub(super) async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
+    pub(crate) async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
         let _changing = self.change().await;
         let current = self.table(TableName::known(index.name()));
         if current.is_ok_and(|current| Rc::ptr_eq(&current, index)) {

@@ -1,16 +1,18 @@
 //! Starts, commits and aborts local transactions, and writes in them (R7).
 
-use super::instance::Instance;
-use super::rows::prepared::Written;
-use super::state::answers::Answers;
-use super::state::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
-use super::stream::Stream;
-use super::units::failure::{Charge, Outcome};
-use super::units::meter::Consumes;
 use super::write::RowDecision;
 use crate::engine::{Decide, Engine, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::{Consumed, KeyInput, TableName, limits};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::prepared::Written;
+use crate::tablestore::state::answers::Answers;
+use crate::tablestore::state::transaction::{
+    ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name,
+};
+use crate::tablestore::stream::Stream;
+use crate::tablestore::units::failure::{Charge, Outcome};
+use crate::tablestore::units::meter::Consumes;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -160,7 +162,7 @@ impl Instance {
     }
 
     /// Enters the transaction that the request names, if it names one.
-    pub(super) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
+    pub(crate) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
         transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
     }
 
@@ -171,7 +173,7 @@ impl Instance {
     }
 
     /// Runs a checked write inside a transaction.
-    pub(super) async fn write_inside(
+    pub(crate) async fn write_inside(
         &self,
         using: &TransactionUse<'_>,
         deciding: &mut RowDecision<'_, '_, '_>,
@@ -197,7 +199,7 @@ impl Instance {
 }
 
 /// Refuses a transaction with more bytes than a limit.
-pub(super) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
+pub(crate) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
     if bytes <= limit {
         return Ok(());
     }

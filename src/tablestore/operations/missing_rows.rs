@@ -1,10 +1,10 @@
 //! The missing data of an instance that was opened with `salvage`, by tables.
 
-use super::instance::Instance;
 use super::splits::successor;
 use crate::engine::{Missing, TreeId, boundary_behind};
 use crate::error::Error;
 use crate::model::{KeyValue, decode_key};
+use crate::tablestore::instance::Instance;
 
 /// A range of unreadable rows.
 #[derive(Clone, Debug)]

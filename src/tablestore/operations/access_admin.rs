@@ -1,10 +1,10 @@
 //! Creates, changes and deletes access keys (I6).
 
-use super::instance::Instance;
-use super::state::access::{AccessKey, Rights};
-use super::state::catalog;
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::state::access::{AccessKey, Rights};
+use crate::tablestore::state::catalog;
 
 /// Characters of ids and secrets: 5 bits each, none that looks like another.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";

@@ -6,21 +6,21 @@
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
-use super::instance::Instance;
-use super::rows::check::{self, Checked};
-use super::rows::decide::{Decision, RowCells, plan};
-use super::rows::fits;
-use super::rows::prepared::{PreparedWrite, Written, charge};
-use super::rows::request::{Mutation, RowWrite};
-use super::rows::time::{Draw, RowHash, Stamper};
-use super::state::catalog;
-use super::state::transaction::TransactionUse;
-use super::units::failure::Outcome;
-use super::units::meter::Consumes;
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef, limits};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::check::{self, Checked};
+use crate::tablestore::rows::decide::{Decision, RowCells, plan};
+use crate::tablestore::rows::fits;
+use crate::tablestore::rows::prepared::{PreparedWrite, Written, charge};
+use crate::tablestore::rows::request::{Mutation, RowWrite};
+use crate::tablestore::rows::time::{Draw, RowHash, Stamper};
+use crate::tablestore::state::catalog;
+use crate::tablestore::state::transaction::TransactionUse;
+use crate::tablestore::units::failure::Outcome;
+use crate::tablestore::units::meter::Consumes;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -65,7 +65,7 @@ impl Instance {
     }
 
     /// Checks a write against its table, at the time `now`.
-    pub(super) fn prepare<'r, 'a>(
+    pub(crate) fn prepare<'r, 'a>(
         &self,
         write: &'r RowWrite<'a>,
         checked: Checked<'r>,
@@ -115,7 +115,7 @@ impl Instance {
     }
 
     /// Runs a checked write, as part of a transaction if there is one.
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         &self,
         using: Option<&TransactionUse<'_>>,
         ready: &PreparedWrite<'_, '_>,
@@ -133,7 +133,7 @@ impl Instance {
 
     /// Runs as much of a checked write as possible at once. If it only has to wait for the commit, that is all of it, and
     /// the request is no longer needed.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &self,
         using: Option<&TransactionUse<'_>>,
         ready: &PreparedWrite<'_, '_>,
@@ -168,7 +168,7 @@ impl Instance {
     }
 
     /// Continues a write that was begun and not accepted.
-    pub(super) async fn go_on(
+    pub(crate) async fn go_on(
         &self,
         using: Option<&TransactionUse<'_>>,
         ready: &PreparedWrite<'_, '_>,
@@ -234,18 +234,18 @@ impl Instance {
     }
 
     /// Draws the stamp of a write. If the row has to be read for it, the guard marks that until it is dropped.
-    pub(super) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
+    pub(crate) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
         self.draw_row(ready.row_hash(), ready.now)
     }
 
     /// The same for a row, at the time `now`.
-    pub(super) fn draw_row(&self, row: RowHash, now: i64) -> (Draw, Option<StampHold<'_>>) {
+    pub(crate) fn draw_row(&self, row: RowHash, now: i64) -> (Draw, Option<StampHold<'_>>) {
         let draw = self.stamper.borrow_mut().draw(row, now);
         (draw, (draw == Draw::Read).then(|| StampHold { stamper: &self.stamper, row }))
     }
 
     /// A write with a drawn stamp.
-    pub(super) fn deciding<'d, 'r, 'a>(
+    pub(crate) fn deciding<'d, 'r, 'a>(
         &'d self,
         ready: &'d PreparedWrite<'r, 'a>,
         draw: Draw,
@@ -269,7 +269,7 @@ impl Consumes for Written {
 }
 
 /// A write that was begun.
-pub(super) enum WriteStart<'i> {
+pub(crate) enum WriteStart<'i> {
     /// It is complete once it is stored, with this result.
     Accepted(Receipt, Written),
     /// It has its stamp, or has to read its row for that.
@@ -277,33 +277,33 @@ pub(super) enum WriteStart<'i> {
 }
 
 /// A write inside the engine: it sees its row, then it writes.
-pub(super) struct RowDecision<'d, 'r, 'a> {
+pub(crate) struct RowDecision<'d, 'r, 'a> {
     instance: &'d Instance,
-    pub(super) ready: &'d PreparedWrite<'r, 'a>,
+    pub(crate) ready: &'d PreparedWrite<'r, 'a>,
     draw: Draw,
     /// Its sender, whose answers may have to be stored.
     origin: Option<Origin>,
-    pub(super) decided: Decision,
+    pub(crate) decided: Decision,
 }
 
 impl RowDecision<'_, '_, '_> {
     /// Whether it does not have to see its row.
-    pub(super) fn is_decided(&self) -> bool {
+    pub(crate) fn is_decided(&self) -> bool {
         self.draw != Draw::Read && self.ready.is_plain()
     }
 
     /// Its cost.
-    pub(super) fn consumed(&self) -> Consumed {
+    pub(crate) fn consumed(&self) -> Consumed {
         self.ready.consumed + self.decided.derived.consumed()
     }
 
     /// Its effect on its row, which it has seen.
-    pub(super) fn change(&self) -> RowCells<'_> {
+    pub(crate) fn change(&self) -> RowCells<'_> {
         (self.ready.write.kind(), self.decided.cells(self.ready.write))
     }
 
     /// Its result, once it is complete.
-    pub(super) fn written(&self) -> Written {
+    pub(crate) fn written(&self) -> Written {
         Written { consumed: self.consumed(), row: self.ready.returned(&self.decided.incremented) }
     }
 }
@@ -359,7 +359,7 @@ impl Decide for RowDecision<'_, '_, '_> {
 }
 
 /// A write that waits to read its row's newest stamp. Ends in every case when the write ends.
-pub(super) struct StampHold<'a> {
+pub(crate) struct StampHold<'a> {
     stamper: &'a RefCell<Stamper>,
     row: RowHash,
 }

@@ -1,11 +1,11 @@
 //! The partitions of a table, as in its description (P1 to P3).
 
-use super::instance::Instance;
-use super::table::Table;
-use super::table::descriptions::PartitionDescription;
 use crate::engine::PartitionMetrics;
 use crate::error::Result;
 use crate::model::{KeyValue, TableName, decode_key, encode_value};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::table::Table;
+use crate::tablestore::table::descriptions::PartitionDescription;
 
 impl Instance {
     /// The partitions of a table or an index, ascending (P1).
@@ -17,7 +17,7 @@ impl Instance {
         Ok(self.partitions_of(&table))
     }
 
-    pub(super) fn partitions_of(&self, table: &Table) -> Vec<PartitionDescription> {
+    pub(crate) fn partitions_of(&self, table: &Table) -> Vec<PartitionDescription> {
         let mut found = self.engine.partitions(table.tree());
         if found.is_empty() {
             found.push(PartitionMetrics::default());

@@ -1,11 +1,11 @@
 //! ComputeSplitPointsBySize: cuts a table into slices of similar size, between partition keys (P4).
 
-use super::instance::Instance;
-use super::units::failure::{Charge, Outcome};
-use super::units::meter::Consumes;
 use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, encode_value, limits};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::units::failure::{Charge, Outcome};
+use crate::tablestore::units::meter::Consumes;
 use std::rc::Rc;
 
 /// The parameters of ComputeSplitPointsBySize.
@@ -104,7 +104,7 @@ fn weight(mass: &Mass, schema: &TableSchema) -> u64 {
 }
 
 /// The least legal value above this one; `None` if there is none. A value of the greatest length has no longer successor.
-pub(super) fn successor(value: KeyValue) -> Option<KeyValue> {
+pub(crate) fn successor(value: KeyValue) -> Option<KeyValue> {
     let most = limits::KEY_VALUE_BYTES;
     match value {
         KeyValue::Integer(value) => value.checked_add(1).map(KeyValue::Integer),

@@ -7,15 +7,15 @@
 //!
 //! A failure (such as a full disk) is reported, and the build is tried again after a pause that doubles each time.
 
-use super::instance::Instance;
-use super::rows::index::IndexWrite;
-use super::state::catalog;
-use super::table::{Index, Table};
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Error, Result};
 use crate::model::KeyReader;
 use crate::model::capacity::cells_bytes;
 use crate::modules::Module;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::index::IndexWrite;
+use crate::tablestore::state::catalog;
+use crate::tablestore::table::{Index, Table};
 use std::future::Future;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
@@ -34,7 +34,7 @@ fn build_index<'a>(instance: &'a Instance, index: &'a Index) -> Pin<Box<dyn Futu
 impl Instance {
     /// Starts the background build of every unfinished index, including those that wait for a retry. Running builds go
     /// on.
-    pub(super) fn start_builds(&self) {
+    pub(crate) fn start_builds(&self) {
         if self.engine.is_read_only() {
             return;
         }

@@ -1,17 +1,17 @@
 //! BatchWriteRow (R2): up to 200 rows. Each is written wholly or not at all; on request, all of them or none.
 
-use super::instance::Instance;
-use super::rows::check::{self, Checked};
-use super::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
-use super::rows::request::{Existence, RowWrite};
-use super::state::transaction::{TransactionUse, out_of_scope};
-use super::table::Table;
-use super::units::failure::{Charge, Outcome};
 use super::write::{RowDecision, WriteStart};
 use crate::collections::small_map::SmallMap;
 use crate::engine::{Decide, Depth, Origin, Receipt, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::{limits, partition_prefix};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::check::{self, Checked};
+use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use crate::tablestore::rows::request::{Existence, RowWrite};
+use crate::tablestore::state::transaction::{TransactionUse, out_of_scope};
+use crate::tablestore::table::Table;
+use crate::tablestore::units::failure::{Charge, Outcome};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -66,7 +66,7 @@ impl Instance {
 
     /// Runs checked writes, in order on each row, up to the wait for storage. In a transaction they run one after the
     /// other.
-    pub(super) async fn begin_each(
+    pub(crate) async fn begin_each(
         &self,
         using: Option<&TransactionUse<'_>>,
         rows: &[PreparedRow<'_, '_>],
@@ -106,7 +106,7 @@ impl Instance {
     }
 
     /// Waits until the writes are stored.
-    pub(super) async fn finish_each(&self, rows: Vec<BatchRow>, origin: Option<Origin>) -> Vec<Outcome<Written>> {
+    pub(crate) async fn finish_each(&self, rows: Vec<BatchRow>, origin: Option<Origin>) -> Vec<Outcome<Written>> {
         let mut results = Vec::with_capacity(rows.len());
         for (at, row) in (0..).zip(rows) {
             results.push(match row {
@@ -298,7 +298,7 @@ pub enum Scope {
 }
 
 /// A row of a batch after its start.
-pub(super) enum BatchRow {
+pub(crate) enum BatchRow {
     /// It is finished.
     Done(Outcome<Written>),
     /// It is accepted, and has this result once it is stored.
@@ -382,7 +382,7 @@ impl Decide for AtomicBatch<'_, '_, '_> {
 }
 
 /// Tells rows their places.
-pub(super) fn number(rows: &mut [PreparedRow<'_, '_>]) {
+pub(crate) fn number(rows: &mut [PreparedRow<'_, '_>]) {
     for (at, (_, row)) in (0..).zip(rows) {
         row.iter_mut().for_each(|row| row.row = at);
     }

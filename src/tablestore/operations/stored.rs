@@ -1,11 +1,11 @@
 //! The metered storage of a table (V9).
 
-use super::instance::Instance;
 use crate::engine::{Direction, KeyRange, RowView};
 use crate::error::{Error, Result};
 use crate::model::capacity::storage_bytes;
 use crate::model::select::{self, ReadSelection};
 use crate::model::{KeyReader, TableName};
+use crate::tablestore::instance::Instance;
 use std::ops::{Bound, ControlFlow};
 
 /// A table's metered storage.

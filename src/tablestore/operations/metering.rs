@@ -1,9 +1,5 @@
 //! Counts the units of operations, and computes their cost (C1 to C4, C6).
 
-use super::instance::Instance;
-use super::table::Table;
-use super::units::failure::Outcome;
-use super::units::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::Turn;
 use crate::engine::Engine;
@@ -11,6 +7,10 @@ use crate::error::{Error, Result};
 use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Tally, ThroughputStep};
 use crate::model::version::{Retention, second};
 use crate::model::{Consumed, ReservedThroughput, TableName};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::table::Table;
+use crate::tablestore::units::failure::Outcome;
+use crate::tablestore::units::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
 use std::rc::Rc;
 
 /// The parameters of `computeConsumed`.
@@ -39,13 +39,13 @@ pub struct ConsumedSeries {
 
 impl Instance {
     /// Sets how long the meter's rows are kept.
-    pub(super) fn start_meter(engine: &Engine) {
+    pub(crate) fn start_meter(engine: &Engine) {
         let thirty_days = HOURS * Period::Hour.seconds();
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
     }
 
     /// The clock, for a metered operation: queues the meter's writes before those of the operation.
-    pub(super) fn clock(&self) -> i64 {
+    pub(crate) fn clock(&self) -> i64 {
         let now = self.engine.now_ms();
         if second(now) != self.meter.second.get() {
             self.close_second();
@@ -56,17 +56,17 @@ impl Instance {
 
     /// The table for an operation's units, if it exists. An operation that waits must ask before, because another table
     /// may have the name afterwards.
-    pub(super) fn named(&self, table: TableName<'_>) -> Option<Rc<Table>> {
+    pub(crate) fn named(&self, table: TableName<'_>) -> Option<Rc<Table>> {
         self.tables.borrow().get(table.as_str()).map(Rc::clone)
     }
 
     /// Counts the units of an operation that has not waited, on the table of that name.
-    pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
+    pub(crate) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
         self.metered_on(self.named(table).as_deref(), outcome)
     }
 
     /// Counts the units of an operation on a table, or on a table that does not exist (C4).
-    pub(super) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
+    pub(crate) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
         let consumed = match &outcome {
             Ok(result) => result.consumed(),
             Err(failure) => {
@@ -86,7 +86,7 @@ impl Instance {
     }
 
     /// The step of a table's reserved throughput, if it changes now.
-    pub(super) fn step(
+    pub(crate) fn step(
         &self,
         table: &Table,
         before: ReservedThroughput,
@@ -98,7 +98,7 @@ impl Instance {
 
     /// The changes of a step. Until the turn is dropped no bill is made, because it would have the step without the
     /// table's new state. A damaged meter stops no change of a table.
-    pub(super) async fn step_change(&self, step: ThroughputStep) -> (Option<Turn>, Option<StepChange>) {
+    pub(crate) async fn step_change(&self, step: ThroughputStep) -> (Option<Turn>, Option<StepChange>) {
         let turn = self.meter.turns.wait_for(&[]).await;
         let change = StepChange::new(&self.engine, step).await;
         (
@@ -108,7 +108,7 @@ impl Instance {
     }
 
     /// Moves the counts of the running second to those that wait to be stored.
-    pub(super) fn close_second(&self) {
+    pub(crate) fn close_second(&self) {
         let mut uses = Vec::new();
         let nobody = self.meter.nobody.take();
         if nobody != Consumed::default() {
@@ -140,7 +140,7 @@ impl Instance {
     }
 
     /// Stores all counts.
-    pub(super) async fn save_meter(&self) -> Turn {
+    pub(crate) async fn save_meter(&self) -> Turn {
         self.close_second();
         save(&self.engine, &self.meter).await
     }

@@ -1,11 +1,11 @@
 //! Counting the rows of a range (R3). The engine reads them as a range does, and gives none away.
 
-use super::instance::Instance;
-use super::rows::request::{GetRange, ReadOptions};
-use super::units::failure::Outcome;
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Consumed, Filter, KeyInput, KeyValue, RowSink, TableName, TableSchema, ValueRef};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::request::{GetRange, ReadOptions};
+use crate::tablestore::units::failure::Outcome;
 use std::rc::Rc;
 
 /// CountRows: the number of rows of a range (R3).

@@ -6,19 +6,19 @@
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
 use super::batch::number;
-use super::instance::Instance;
-use super::rows::check;
-use super::rows::decide::plan;
-use super::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
-use super::rows::request::{Mutation, ReturnContent, RowWrite};
-use super::stream::{Stream, StreamLoad};
-use super::table::Table;
-use super::units::failure::{Charge, Failure, Outcome};
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange, limits};
 use crate::modules::Module;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::check;
+use crate::tablestore::rows::decide::plan;
+use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use crate::tablestore::rows::request::{Mutation, ReturnContent, RowWrite};
+use crate::tablestore::stream::{Stream, StreamLoad};
+use crate::tablestore::table::Table;
+use crate::tablestore::units::failure::{Charge, Failure, Outcome};
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};

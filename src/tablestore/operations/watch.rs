@@ -1,18 +1,18 @@
 //! What has changed among the rows that somebody watches. The base of live queries.
 
-use super::instance::Instance;
 use super::read::decoded;
-use super::rows::point_read::encoded;
-use super::rows::range::range_of;
-use super::rows::request::GetRange;
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyInput, KeyValue, TableName, TableSchema};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::point_read::encoded;
+use crate::tablestore::rows::range::range_of;
+use crate::tablestore::rows::request::GetRange;
 use std::ops::Bound;
 use std::rc::Rc;
 
 /// A caller that waits is answered after this time, so that it never looks like one without an answer.
-pub(super) const MOST_WAIT_MS: u32 = 20_000;
+pub(crate) const MOST_WAIT_MS: u32 = 20_000;
 
 /// The rows that somebody watches.
 #[derive(Clone, Debug)]

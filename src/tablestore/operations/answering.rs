@@ -3,12 +3,12 @@
 //! What is asynchronous here belongs to [`Module::Answers`](crate::modules::Module::Answers), which must be loaded. So does the
 //! answer to a change that was done before.
 
-use super::instance::Instance;
-use super::state::access::AccessKey;
-use super::state::{answers, catalog};
-use super::table::descriptions::TableDescription;
 use crate::engine::Origin;
 use crate::error::Result;
+use crate::tablestore::instance::Instance;
+use crate::tablestore::state::access::AccessKey;
+use crate::tablestore::state::{answers, catalog};
+use crate::tablestore::table::descriptions::TableDescription;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 

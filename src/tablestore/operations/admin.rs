@@ -2,18 +2,20 @@
 //!
 //! Changes run one after another, and are visible once they are durable.
 
-use super::foreign::{is_foreign, may_be_foreign};
 use super::index_admin;
-use super::instance::Instance;
-use super::state::catalog::{self, CatalogChange};
-use super::stream::{self, StreamDescription, set_stream};
-use super::table::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
-use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
 use crate::model::meter::ThroughputStep;
 use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::modules::Module;
+use crate::tablestore::foreign::{is_foreign, may_be_foreign};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::state::catalog::{self, CatalogChange};
+use crate::tablestore::stream::{self, StreamDescription, set_stream};
+use crate::tablestore::table::descriptions::{
+    CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable,
+};
+use crate::tablestore::table::{Fixed, Table, TableState};
 use std::rc::Rc;
 
 impl Instance {
@@ -66,7 +68,7 @@ impl Instance {
     }
 
     /// Refuses names that are taken, and more tables than the quota allows.
-    pub(super) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    pub(crate) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let tables = self.tables.borrow();
         let mut count = tables.keys().filter(|name| !is_foreign(name)).count();
         for name in names {
@@ -84,7 +86,7 @@ impl Instance {
     }
 
     /// An unused tree. Its id is used up even if its commit fails, because the outcome of that may be unknown.
-    pub(super) fn new_tree(&self) -> TreeId {
+    pub(crate) fn new_tree(&self) -> TreeId {
         let tree = self.next_tree.get();
         self.next_tree.set(tree + 1);
         TreeId(tree)
@@ -92,7 +94,7 @@ impl Instance {
 
     /// Stores new tables, or tables with a new tree, together with the next tree's id. Then they exist. At most one of them has
     /// reserved throughput: the base table, since indexes have none.
-    pub(super) async fn add_tables(&self, new: Vec<Rc<Table>>) -> Result<()> {
+    pub(crate) async fn add_tables(&self, new: Vec<Rc<Table>>) -> Result<()> {
         let mut changes = vec![catalog::put_counter(self.next_tree.get())];
         for table in &new {
             self.engine.set_retention(table.tree(), table.options().retention());
@@ -118,7 +120,7 @@ impl Instance {
     /// Stores changes of the catalog in one commit, with the record of the meter for a change of reserved throughput, if
     /// there is one. Only a damaged meter is left out. If the commit failed but may have taken effect, this instance's tables
     /// may be wrong: then the instance ends, and the next opening reads the stored state.
-    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<ThroughputStep>) -> Result<()> {
+    pub(crate) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<ThroughputStep>) -> Result<()> {
         let (_turn, step) = match step {
             Some(step) => self.step_change(step).await,
             None => (None, None),
@@ -200,12 +202,12 @@ impl Instance {
     }
 
     /// Stores a new state of a table, then applies it.
-    pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
+    pub(crate) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
         self.set_state_and(table, state, Vec::new()).await
     }
 
     /// The same with further changes in one commit. The table's row is the last one.
-    pub(super) async fn set_state_and(
+    pub(crate) async fn set_state_and(
         &self,
         table: &Table,
         state: TableState,
@@ -237,7 +239,7 @@ impl Instance {
     }
 
     /// Removes tables and their rows.
-    pub(super) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
+    pub(crate) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
         let tables = gone.iter().map(|table| catalog::remove(table.name()));
         let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
         let step = gone.iter().find_map(|table| self.step(table, table.throughput(), ReservedThroughput::default()));
@@ -260,7 +262,7 @@ impl Instance {
         Ok(())
     }
 
-    pub(super) fn describe(&self, table: &Table) -> TableDescription {
+    pub(crate) fn describe(&self, table: &Table) -> TableDescription {
         let TableState { options, throughput, last_increase, last_decrease, defined, .. } = table.state();
         let now = self.engine.now_ms();
         TableDescription {

@@ -1,15 +1,15 @@
 //! Deleting the rows of a range in the engine: nothing of them goes to the client. The service has no such operation.
 
 use super::count::{CountRows, RowCount};
-use super::instance::Instance;
-use super::rows::prepared::{PreparedRow, charge};
-use super::rows::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
-use super::rows::{check, fits};
-use super::units::failure::{Charge, Outcome};
 use crate::engine::Direction;
 use crate::error::Code;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Filter, KeyInput, KeyPart, KeyValue, RowSink, ValueRef};
+use crate::tablestore::instance::Instance;
+use crate::tablestore::rows::prepared::{PreparedRow, charge};
+use crate::tablestore::rows::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
+use crate::tablestore::rows::{check, fits};
+use crate::tablestore::units::failure::{Charge, Outcome};
 use std::pin::Pin;
 
 /// Rows that one call deletes: their deletions are in memory at once.
