@@ -13,9 +13,6 @@ use crate::tablestore::Instance;
 use crate::tablestore::foreign::{Refused, SEPARATOR, Visit};
 use std::borrow::Cow;
 use std::ops::Bound;
-
-/// The names of the two key columns.
-pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
 /// Entities of a page, and tables of a page of their list; a page of entities may end earlier, as a GetRange does (Z3).
 ///
 /// Else: the page ends there, with a continuation; a larger `$top` counts as this.
@@ -91,7 +88,7 @@ impl<'i> Account<'i> {
             return known;
         }
         let name = self.full(name);
-        let created = self.instance.asked_by(origin, self.instance.create_foreign_table(&name, KEY)).await;
+        let created = self.instance.asked_by(origin, self.instance.create_foreign_table(&name, key::KEY)).await;
         created.map_err(|error| match error.code() {
             Code::ObjectAlreadyExist => AzureCode::TableAlreadyExists.into(),
             _ => error.into(),
