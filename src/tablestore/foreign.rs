@@ -7,45 +7,24 @@
 //! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
 
 use super::instance::Instance;
-use super::operations::transact::check_bytes;
 use super::rows::base_change::BaseChange;
+use super::rows::old_cells::old_cells;
 use super::rows::prepared::{ReturnedRow, Written};
 use super::rows::time::{Draw, RowHash};
-use super::stream::old_cells;
+use super::state::transaction::check_bytes;
+use super::table::foreign_names::is_foreign;
 use super::table::{Fixed, Table, TableState};
 use super::units::failure::{Charge, Outcome};
 use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, ScanOptions, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
-use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyType, RowChange, TableSchema, Value, ValueRef, limits,
 };
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// What separates the parts of a foreign name.
-pub const SEPARATOR: char = '/';
-/// The most UTF-16 units of the name of a column.
-const COLUMN_NAME: usize = 255;
-
-/// Whether a table belongs to another data model.
-pub(super) fn is_foreign(name: &str) -> bool {
-    name.contains(SEPARATOR)
-}
-
-/// Whether a table of another data model may have this name. All others are wrong names (T2).
-pub(super) fn may_be_foreign(name: &str) -> bool {
-    let mut parts = name.as_bytes().split(|byte| char::from(*byte) == SEPARATOR);
-    let mut is_part = || parts.next().is_some_and(|part| part.len() > 2 && part.iter().all(u8::is_ascii_alphanumeric));
-    is_part() && is_part() && parts.next().is_none()
-}
-
-/// Whether a column of another data model may have this name: letters of any script, digits and `_`.
-pub(super) fn may_be_foreign_column(name: &str) -> bool {
-    let is_part = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
-    !name.is_empty() && name.encode_utf16().count() <= COLUMN_NAME && name.chars().all(is_part)
-}
+pub use super::table::foreign_names::SEPARATOR;
 
 /// Decides changes of rows from what is stored.
 pub trait DecideRows {
@@ -444,9 +423,4 @@ impl Decide for DocumentPut<'_> {
         let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
         writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
     }
-}
-
-/// Documents are rows of one version, which never expire.
-pub(super) fn keep_documents(engine: &Engine) {
-    engine.set_retention(TreeId::DOCUMENTS, Retention { max_versions: 1, time_to_live: None });
 }

@@ -1,16 +1,16 @@
 //! An open instance: its state, its opening and closing. Its operations are in the other files.
 
-use super::foreign::{is_foreign, may_be_foreign};
 use super::rows::time::Stamper;
 use super::state::access::AccessKey;
 use super::state::answers::{self, Answers};
 use super::state::transaction::Transactions;
 use super::state::{catalog, salvage};
+use super::stream::write::{keep, recorder};
+use super::table::foreign_names::{is_foreign, may_be_foreign};
 use super::table::unknown_table;
 use super::table::{Index, Table};
 use super::units::meter::{self, Meter};
 use super::units::throttle::{Throttle, ThrottleOptions};
-use super::{foreign, stream};
 use crate::collections::small_map::SmallMap;
 use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
@@ -74,21 +74,22 @@ impl Instance {
         // Writes of tables with streams need it at once. A salvage reads all trees.
         if catalog.tables.iter().any(Table::is_streamed) || engine.is_read_only() && engine.awaits_recorder() {
             engine.load(Module::Streams).await?;
-            engine.set_recorder(stream::recorder);
+            engine.set_recorder(recorder);
         }
         if engine.is_read_only() {
             Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
         }
         Self::start_meter(&engine);
         engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
-        foreign::keep_documents(&engine);
+        // Documents of the layer above never expire.
+        engine.set_retention(TreeId::DOCUMENTS, Retention { max_versions: 1, time_to_live: None });
         let mut live = vec![catalog::TREE, meter::TREE, answers::TREE, TreeId::DOCUMENTS];
         let mut tables = SmallMap::default();
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
             live.push(table.tree());
             if let Some(stream) = table.stream() {
-                stream::keep(&engine, &stream);
+                keep(&engine, &stream);
                 live.push(stream.tree);
             }
             tables.insert(table.name().to_owned(), Rc::new(table));

@@ -25,7 +25,7 @@ pub use instance::{Instance, InstanceOptions};
 pub use operations::answering::Changed;
 pub use operations::batch::Scope;
 pub use operations::count::{CountRows, RowCount};
-pub use operations::ingest::{Loader, PutRows, Refused, StoreRows};
+pub use operations::ingest::{Loader, PutRows, StoreRows};
 pub use operations::metering::{ComputeConsumed, ConsumedSeries};
 pub use operations::missing_rows::MissingRows;
 pub use operations::read::RangeRead;
@@ -40,12 +40,11 @@ pub use rows::request::{
     TableRead,
 };
 pub use state::access::{AccessKey, Right, Rights, authorize};
-pub use stream::{
-    ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
-};
+pub use stream::{ShardDescription, StreamPage, StreamRecord, StreamRecords, StreamStart};
 pub use table::descriptions::{
-    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
+    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, StreamChange, StreamDescription,
+    TableDescription, UpdateTable,
 };
 pub use table::{Index, IndexMeta, Table};
-pub use units::failure::{Failure, Outcome};
+pub use units::failure::{Failure, Outcome, Refused};
 pub use units::throttle::ThrottleOptions;

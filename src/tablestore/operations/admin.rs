@@ -8,13 +8,14 @@ use crate::error::{Code, Error, Result};
 use crate::model::meter::ThroughputStep;
 use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::modules::Module;
-use crate::tablestore::foreign::{is_foreign, may_be_foreign};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::state::catalog::{self, CatalogChange};
-use crate::tablestore::stream::{self, StreamDescription, set_stream};
+use crate::tablestore::stream::admin::set_stream;
+use crate::tablestore::stream::write::keep;
 use crate::tablestore::table::descriptions::{
-    CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable,
+    CreateTable, IndexDescription, OptionsChange, StreamDescription, TableDescription, UpdateTable,
 };
+use crate::tablestore::table::foreign_names::{is_foreign, may_be_foreign};
 use crate::tablestore::table::{Fixed, Table, TableState};
 use std::rc::Rc;
 
@@ -100,7 +101,7 @@ impl Instance {
             self.engine.set_retention(table.tree(), table.options().retention());
             changes.push(catalog::put(table, &table.state()));
             if let Some(stream) = table.stream() {
-                stream::keep(&self.engine, &stream);
+                keep(&self.engine, &stream);
                 changes.push(catalog::stream(table, Some(&stream)));
             }
         }

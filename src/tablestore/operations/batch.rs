@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::{limits, partition_prefix};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::check::{self, Checked};
-use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge, number};
 use crate::tablestore::rows::request::{Existence, RowWrite};
 use crate::tablestore::state::transaction::{TransactionUse, out_of_scope};
 use crate::tablestore::table::Table;
@@ -378,13 +378,6 @@ impl Decide for AtomicBatch<'_, '_, '_> {
 
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.writes.iter_mut().for_each(|write| write.write(writes));
-    }
-}
-
-/// Tells rows their places.
-pub(crate) fn number(rows: &mut [PreparedRow<'_, '_>]) {
-    for (at, (_, row)) in (0..).zip(rows) {
-        row.iter_mut().for_each(|row| row.row = at);
     }
 }
 

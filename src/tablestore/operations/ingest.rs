@@ -5,7 +5,6 @@
 //! has no index and no auto-increment column, and if they ascend and follow those before. There must be enough rows for a
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
-use super::batch::number;
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
@@ -14,11 +13,12 @@ use crate::modules::Module;
 use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::check;
 use crate::tablestore::rows::decide::plan;
-use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
+use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge, number};
 use crate::tablestore::rows::request::{Mutation, ReturnContent, RowWrite};
-use crate::tablestore::stream::{Stream, StreamLoad};
+use crate::tablestore::stream::load::StreamLoad;
 use crate::tablestore::table::Table;
-use crate::tablestore::units::failure::{Charge, Failure, Outcome};
+use crate::tablestore::table::stream::Stream;
+use crate::tablestore::units::failure::{Charge, Failure, Outcome, Refused};
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -50,9 +50,6 @@ struct Load {
     consumed: Rc<Cell<Consumed>>,
     stamp: Cell<Option<i64>>,
 }
-
-/// Refused rows: their numbers, and the reasons.
-pub type Refused = Vec<(usize, Failure)>;
 
 /// The result of putting rows.
 #[derive(Debug)]

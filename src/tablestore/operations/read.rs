@@ -3,15 +3,13 @@
 use crate::engine::{BlockFilter, RowView, ScanOptions};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;
-use crate::model::{Consumed, KeyInput, KeyReader, KeyValue, RowSink, TableName, TableSchema, limits};
+use crate::model::{Consumed, KeyInput, KeyValue, RowSink, TableName, TableSchema, limits};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::check;
-use crate::tablestore::rows::column_filter::ScanFilter;
 use crate::tablestore::rows::in_order::in_order;
 use crate::tablestore::rows::point_read::{EncodedKey, Found, PointReader, encoded};
-use crate::tablestore::rows::prepared::key_value;
 use crate::tablestore::rows::range::range_of;
-use crate::tablestore::rows::range_scan::{RangeScan, ScanStep, damaged_key};
+use crate::tablestore::rows::range_scan::{RangeScan, ScanFilter, ScanStep, decoded};
 use crate::tablestore::rows::request::{GetRange, GetRow, ReadOptions, TableRead};
 use crate::tablestore::rows::row_reader::{Projection, RowReader};
 use crate::tablestore::state::transaction::TransactionUse;
@@ -273,13 +271,6 @@ impl Instance {
         let filter = options.filter.as_ref().map(|filter| filter.check(true)).transpose()?;
         Ok(Projection { selection: check::selection(options, self.limits(), nothing_asked)?, filter })
     }
-}
-
-/// The values of a stored key.
-pub(crate) fn decoded(key: &[u8]) -> Result<Vec<KeyValue>> {
-    let mut keys = KeyReader::default();
-    let values = keys.read(key).ok_or_else(|| damaged_key(key))?;
-    Ok(values.iter().map(|value| key_value(*value)).collect())
 }
 
 fn unvisited() -> Error {

@@ -8,9 +8,9 @@ use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::prepared::Written;
 use crate::tablestore::state::answers::Answers;
 use crate::tablestore::state::transaction::{
-    ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name,
+    ID_BYTES, Transaction, TransactionUse, check_bytes, gone, hex, lock_of, partition_name,
 };
-use crate::tablestore::stream::Stream;
+use crate::tablestore::table::stream::Stream;
 use crate::tablestore::units::failure::{Charge, Outcome};
 use crate::tablestore::units::meter::Consumes;
 use std::cell::{Cell, RefCell};
@@ -196,16 +196,6 @@ impl Instance {
         shown.set(shown.get().max(deciding.decided.shown));
         using.check_alive(self.engine.steady_ms())
     }
-}
-
-/// Refuses a transaction with more bytes than a limit.
-pub(crate) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
-    if bytes <= limit {
-        return Ok(());
-    }
-    let text =
-        format!("The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}.");
-    Err(Error::new(Code::OutOfTransactionDataSizeLimit, text))
 }
 
 /// The writes of a transaction at its commit.

@@ -1,18 +1,15 @@
 //! What has changed among the rows that somebody watches. The base of live queries.
 
-use super::read::decoded;
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyInput, KeyValue, TableName, TableSchema};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::point_read::encoded;
 use crate::tablestore::rows::range::range_of;
-use crate::tablestore::rows::request::GetRange;
+use crate::tablestore::rows::range_scan::decoded;
+use crate::tablestore::rows::request::{GetRange, MOST_WAIT_MS};
 use std::ops::Bound;
 use std::rc::Rc;
-
-/// A caller that waits is answered after this time, so that it never looks like one without an answer.
-pub(crate) const MOST_WAIT_MS: u32 = 20_000;
 
 /// The rows that somebody watches.
 #[derive(Clone, Debug)]

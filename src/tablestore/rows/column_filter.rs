@@ -1,14 +1,11 @@
 //! Decides the rows of a range by the columns of their blocks (R6): the rows that a filter drops are counted, and not read.
 
-use super::range_scan::RangeScan;
 use crate::collections::sort::sort_by;
-use crate::engine::{BlockFilter, BlockRows};
+use crate::engine::BlockRows;
 use crate::format::block_columns::{BlockColumns, ColumnValues};
-use crate::model::TableSchema;
 use crate::model::filter::CheckedFilter;
 use crate::model::select::ReadSelection;
-use crate::storage::BlockId;
-use std::cell::RefCell;
+use crate::model::{BlockId, TableSchema};
 
 /// A scan with more columns than this looks at each row.
 const MOST_COLUMNS: usize = 8;
@@ -78,32 +75,4 @@ pub(crate) fn chosen<'b>(
     let (columns, block): (&'b BlockColumns, _) = (rows.columns, rows.block);
     let named = || selection.named().filter_map(|name| columns.column(block, name)).collect();
     deciding.chooses.then(named)
-}
-
-/// The filter of a running scan.
-pub(crate) struct ScanFilter<'c, 'a, 's> {
-    scan: &'c RefCell<RangeScan<'a, 's>>,
-    names: Vec<&'a str>,
-}
-
-impl<'c, 'a, 's> ScanFilter<'c, 'a, 's> {
-    /// The filter of a scan, if columns decide its rows.
-    pub(crate) fn of(scan: &'c RefCell<RangeScan<'a, 's>>) -> Option<Self> {
-        let names = scan.borrow().deciding()?.names().to_vec();
-        Some(Self { scan, names })
-    }
-}
-
-impl BlockFilter for ScanFilter<'_, '_, '_> {
-    fn is_on(&self) -> bool {
-        self.scan.borrow().drops_most()
-    }
-
-    fn columns(&self) -> &[&str] {
-        &self.names
-    }
-
-    fn pass(&self, rows: &BlockRows<'_>) -> usize {
-        self.scan.borrow_mut().pass(rows)
-    }
 }

@@ -10,10 +10,10 @@
 
 use super::base_change::BaseChange;
 use super::index::IndexWrites;
+use super::old_cells::old_cells;
 use crate::engine::Writes;
 use crate::model::Consumed;
 use crate::model::capacity::UNIT_BYTES;
-use crate::tablestore::stream::old_cells;
 use crate::tablestore::table::Table;
 
 /// The derived writes of a change of a base row.

@@ -8,6 +8,7 @@ pub(super) mod derived;
 pub(super) mod fits;
 pub(super) mod in_order;
 pub(super) mod index;
+pub(super) mod old_cells;
 pub(super) mod point_read;
 pub(super) mod prepared;
 pub(super) mod range;

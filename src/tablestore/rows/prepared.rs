@@ -68,6 +68,13 @@ pub(crate) struct PreparedWrite<'r, 'a> {
 /// A row of many: its table's name, if known, and its write or the error.
 pub(crate) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
 
+/// Tells rows their places.
+pub(crate) fn number(rows: &mut [PreparedRow<'_, '_>]) {
+    for (at, (_, row)) in (0..).zip(rows) {
+        row.iter_mut().for_each(|row| row.row = at);
+    }
+}
+
 /// As what a refused write is charged.
 pub(crate) fn charge(write: &RowWrite<'_>) -> Charge {
     if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }

@@ -1,13 +1,15 @@
 //! A running range scan: the rows of one call, and its end (R3).
 
 use super::column_filter::{DecidingColumns, Judgement, chosen};
+use super::prepared::key_value;
 use super::row_reader::RowReader;
-use crate::engine::{BlockRows, RowView, TreeId};
+use crate::engine::{BlockFilter, BlockRows, RowView, TreeId};
 use crate::error::{Error, Result};
 use crate::format::block_columns::{ColumnValues, RowBytes};
 use crate::model::capacity::units;
-use crate::model::{Consumed, KeyReader, RowSink, limits};
+use crate::model::{Consumed, KeyReader, KeyValue, RowSink, limits};
 use crate::tablestore::units::throttle::{Partition, Throttle};
+use std::cell::RefCell;
 
 /// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: where it drops few,
 /// columns only cost time. A wrong guess costs the columns of a block: about as much as a fortieth of its rows.
@@ -210,7 +212,42 @@ impl<'a, 's> RangeScan<'a, 's> {
     }
 }
 
+/// The filter of a running scan.
+pub(crate) struct ScanFilter<'c, 'a, 's> {
+    scan: &'c RefCell<RangeScan<'a, 's>>,
+    names: Vec<&'a str>,
+}
+
+impl<'c, 'a, 's> ScanFilter<'c, 'a, 's> {
+    /// The filter of a scan, if columns decide its rows.
+    pub(crate) fn of(scan: &'c RefCell<RangeScan<'a, 's>>) -> Option<Self> {
+        let names = scan.borrow().deciding()?.names().to_vec();
+        Some(Self { scan, names })
+    }
+}
+
+impl BlockFilter for ScanFilter<'_, '_, '_> {
+    fn is_on(&self) -> bool {
+        self.scan.borrow().drops_most()
+    }
+
+    fn columns(&self) -> &[&str] {
+        &self.names
+    }
+
+    fn pass(&self, rows: &BlockRows<'_>) -> usize {
+        self.scan.borrow_mut().pass(rows)
+    }
+}
+
 /// The error for a key that cannot be read.
-pub(crate) fn damaged_key(key: &[u8]) -> Error {
+fn damaged_key(key: &[u8]) -> Error {
     Error::corrupt("a stored row", format!("its key {key:02x?} is invalid"))
+}
+
+/// The values of a stored key.
+pub(crate) fn decoded(key: &[u8]) -> Result<Vec<KeyValue>> {
+    let mut keys = KeyReader::default();
+    let values = keys.read(key).ok_or_else(|| damaged_key(key))?;
+    Ok(values.iter().map(|value| key_value(*value)).collect())
 }

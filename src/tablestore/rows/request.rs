@@ -4,6 +4,9 @@ use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{ColumnName, Filter, KeyInput, TableName, ValueRef};
 
+/// A caller that waits is answered after this time, so that it never looks like one without an answer.
+pub(crate) const MOST_WAIT_MS: u32 = 20_000;
+
 /// The expected state of a write's row (row existence condition).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existence {

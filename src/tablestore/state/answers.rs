@@ -31,9 +31,8 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, KeyValue, RowChange, TableSchema, Value,
     ValueRef, encode_key,
 };
-use crate::tablestore::operations::ingest::Refused;
 use crate::tablestore::rows::prepared::{PreparedRow, ReturnedRow, Written, key_value};
-use crate::tablestore::units::failure::Outcome;
+use crate::tablestore::units::failure::{Outcome, Refused};
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};

@@ -24,8 +24,9 @@ use crate::model::{
     CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
     ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key, tags,
 };
-use crate::tablestore::stream::{Shards, Stream};
 use crate::tablestore::table::ids::{Given, Ids};
+use crate::tablestore::table::shards::Shards;
+use crate::tablestore::table::stream::Stream;
 use crate::tablestore::table::{Fixed, IndexMeta, Table, TableState};
 use crate::tablestore::units::meter::StepChange;
 use std::ops::{Bound, ControlFlow};

@@ -1,7 +1,7 @@
 //! The messages in the catalog's rows.
 
 use crate::format::message::{Field, Message};
-use crate::tablestore::stream::Shard;
+use crate::tablestore::table::shards::Shard;
 
 /// The instance-wide record.
 #[derive(Clone, Debug, Default, PartialEq)]

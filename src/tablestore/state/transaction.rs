@@ -11,7 +11,6 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::{KeyRange, Overlay, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::{KeyReader, ValueRef, limits, partition_prefix};
-use crate::tablestore::stream::TransactionRecord;
 use crate::tablestore::table::Table;
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -19,6 +18,9 @@ use std::rc::Rc;
 
 /// Random bytes of a transaction's id, which has twice as many hexadecimal digits.
 pub(crate) const ID_BYTES: usize = 16;
+
+/// A record that waits for the commit of its transaction: the key of its row, and the record.
+pub(crate) type TransactionRecord = (Vec<u8>, Vec<u8>);
 
 /// The open transactions.
 #[derive(Debug, Default)]
@@ -166,6 +168,16 @@ impl Drop for TransactionUse<'_> {
             open.remove(&lock);
         }
     }
+}
+
+/// Refuses a transaction with more bytes than a limit.
+pub(crate) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    let text =
+        format!("The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}.");
+    Err(Error::new(Code::OutOfTransactionDataSizeLimit, text))
 }
 
 pub(crate) fn lock_of(tree: TreeId, partition: &[u8]) -> Vec<u8> {

@@ -1,45 +1,20 @@
 //! Enabling and disabling streams; ListStream and DescribeStream (ST1).
 
-use super::{Shards, Stream, recorder};
+use super::write::{keep, recorder};
 use crate::error::{Error, Result};
-use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
-use crate::tablestore::foreign::{is_foreign, may_be_foreign_column};
+use crate::model::{KeyValue, decode_key};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::state::catalog;
+use crate::tablestore::table::descriptions::{StreamChange, StreamDescription};
+use crate::tablestore::table::foreign_names::is_foreign;
+use crate::tablestore::table::shards::Shards;
+use crate::tablestore::table::stream::Stream;
 use crate::tablestore::table::{Table, TableState};
-use serde::Deserialize;
 use std::pin::Pin;
 use std::rc::Rc;
 
 /// The most shards that one DescribeStream returns.
 const MOST_SHARDS: usize = 100;
-
-/// The stream to set for a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StreamChange {
-    /// Whether changes are recorded from now on. Disabling drops the records.
-    pub enabled: bool,
-    /// How long records are kept, in hours: 1 to 168. Needed to enable one.
-    pub expiration_hours: Option<i64>,
-    /// The columns whose old values records have too; none by default.
-    pub origin_columns: Option<Vec<String>>,
-}
-
-/// A stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamDescription {
-    /// Its id.
-    pub id: String,
-    /// Its table.
-    pub table: String,
-    /// How long records are kept, in hours.
-    pub hours: u32,
-    /// When it was enabled, ms since 1970 UTC.
-    pub enabled: i64,
-    /// The columns whose old values records have.
-    pub columns: Vec<String>,
-}
 
 /// A shard of a stream, as DescribeStream shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,51 +42,6 @@ pub struct StreamPage {
     pub next: Option<i64>,
     /// The seqno of the newest write: records of later writes have higher ones.
     pub last_seqno: u64,
-}
-
-impl StreamChange {
-    /// Checks it. `None` disables the stream. The columns of a table of another data model have other names.
-    pub(in crate::tablestore) fn check(self, limits: &Limits, foreign: bool) -> Result<Option<(u32, Vec<String>)>> {
-        if !self.enabled {
-            let extra = self.expiration_hours.is_some_and(|hours| hours != 0) || self.origin_columns.is_some();
-            let text = "A stream that is not enabled has neither an expiration time nor origin columns.";
-            return if extra { Err(Error::parameter(text)) } else { Ok(None) };
-        }
-        let (least, most) = (limits::STREAM_HOURS.start(), limits::STREAM_HOURS.end());
-        let hours = self.expiration_hours.and_then(|hours| u32::try_from(hours).ok());
-        let hours = hours.filter(|hours| limits::STREAM_HOURS.contains(hours)).ok_or_else(|| {
-            Error::parameter(format!("The expiration time of a stream must be in range: [{least}, {most}]."))
-        })?;
-        let columns = self.origin_columns.unwrap_or_default();
-        for name in &columns {
-            if !foreign {
-                ColumnName::parse(name, limits.names)?;
-            } else if !may_be_foreign_column(name) {
-                return Err(Error::parameter(format!("Invalid column name: '{name}'.")));
-            }
-        }
-        Ok(Some((hours, columns)))
-    }
-}
-
-impl StreamDescription {
-    pub(in crate::tablestore) fn of(table: &Table) -> Option<Self> {
-        let stream = table.stream()?;
-        Some(Self {
-            id: stream.id(table),
-            table: table.name().to_owned(),
-            hours: stream.hours.get(),
-            enabled: stream.enabled,
-            columns: stream.columns().to_vec(),
-        })
-    }
-}
-
-impl Stream {
-    /// The id of the stream. A stream that is enabled again has another one.
-    pub(super) fn id(&self, table: &Table) -> String {
-        format!("{}_{}_{}", table.name(), self.enabled, self.tree.0)
-    }
 }
 
 impl Instance {
@@ -160,13 +90,13 @@ impl Instance {
         let unknown = || super::read::unknown_stream(id);
         let name = id.rsplitn(3, '_').nth(2).ok_or_else(|| Error::parameter(format!("Invalid stream id: {id}.")))?;
         let table = self.tables.borrow().get(name).map(Rc::clone).ok_or_else(unknown)?;
-        let stream = table.stream().filter(|stream| stream.id(&table) == id).ok_or_else(unknown)?;
+        let stream = table.stream().filter(|stream| stream.id(table.name()) == id).ok_or_else(unknown)?;
         Ok((table, stream))
     }
 
     /// A new stream of a table. It is not the table's yet. A gate of [`Module::Streams`](crate::modules::Module::Streams).
     #[inline(never)]
-    pub(in crate::tablestore) fn new_stream(&self, table: &Table, hours: u32, columns: Vec<String>) -> Rc<Stream> {
+    pub(crate) fn new_stream(&self, table: &Table, hours: u32, columns: Vec<String>) -> Rc<Stream> {
         let now = self.engine.now_ms();
         let stream = Stream::new(self.new_tree(), hours, now, columns, Shards::default());
         let boundaries = self.engine.boundaries_since(table.tree(), &stream.seen).unwrap_or_default();
@@ -208,7 +138,7 @@ impl Instance {
                 let counter = catalog::put_counter(self.next_tree.get());
                 let stored = catalog::stream(table, Some(&stream));
                 self.set_state_and(table, state, vec![counter, stored]).await?;
-                super::keep(&self.engine, &stream);
+                keep(&self.engine, &stream);
                 table.set_stream(Some(stream));
                 Ok(())
             }
@@ -220,7 +150,7 @@ impl Instance {
                     stream.columns.replace(before.1);
                     return Err(error);
                 }
-                super::keep(&self.engine, &stream);
+                keep(&self.engine, &stream);
                 stream.trimmed.set(i64::MIN);
                 Ok(())
             }
@@ -231,7 +161,7 @@ impl Instance {
 /// Stores a new state of a table, and enables, changes or disables its stream. A gate of
 /// [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
-pub(in crate::tablestore) fn set_stream<'a>(
+pub(crate) fn set_stream<'a>(
     instance: &'a Instance,
     table: &'a Rc<Table>,
     state: TableState,

@@ -1,7 +1,6 @@
 //! A page of records, and the records of loads that go into it.
 
-use super::read::StreamRecords;
-use super::record::{Record, key_of};
+use super::record::{Record, StreamRecords, key_of};
 use crate::format::wire::{Decoded, put_bytes, put_sv, put_uv};
 use crate::model::limits;
 use std::ops::ControlFlow;

@@ -2,20 +2,21 @@
 
 use super::load::load_prefix;
 use super::loaded::{LoadedRecords, Page};
-use super::record::Record;
-use super::{HOUR_MS, SLACK_MS, Shard, Stream};
+use super::record::{Record, StreamRecords};
+use super::write::SLACK_MS;
 use crate::engine::{Decide, Direction, Engine, KeyRange, RECORD_COLUMN, RowView, Writes, record_key};
 use crate::error::{Code, Error, Result};
 use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
 use crate::model::capacity::UNIT_BYTES;
 use crate::model::{Consumed, KeyReader, ValueRef, limits};
 use crate::tablestore::instance::Instance;
-use crate::tablestore::operations::watch::MOST_WAIT_MS;
+use crate::tablestore::rows::request::MOST_WAIT_MS;
 use crate::tablestore::state::catalog;
 use crate::tablestore::state::transaction::hex;
 use crate::tablestore::table::Table;
+use crate::tablestore::table::shards::Shard;
+use crate::tablestore::table::stream::{HOUR_MS, Stream};
 use crate::tablestore::units::failure::{Charge, Outcome};
-use crate::tablestore::units::meter::Consumes;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -28,29 +29,6 @@ struct Position {
     seqno: u64,
     /// The key to go on with among the rows of the load whose record is the next one.
     inside: Vec<u8>,
-}
-
-/// The result of GetStreamRecord.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamRecords {
-    /// The records, one behind the other: uv seqno · sv time in ms · uv length · the record.
-    pub records: Vec<u8>,
-    /// How many.
-    pub count: usize,
-    /// The iterator behind them. None at the end of a shard that gets no more records.
-    pub next: Option<String>,
-    /// Whether there are more already.
-    pub more: bool,
-    /// The names of the key's columns.
-    pub columns: Vec<String>,
-    /// The cost (C1).
-    pub consumed: Consumed,
-}
-
-impl Consumes for StreamRecords {
-    fn consumed(&self) -> Consumed {
-        self.consumed
-    }
 }
 
 /// The place where an iterator begins.
@@ -362,7 +340,7 @@ impl Instance {
     ///
     /// # Errors
     /// Errors of reading, and of storing the marks.
-    pub(in crate::tablestore) async fn trim(&self, table: &Rc<Table>, stream: &Rc<Stream>) -> Result<()> {
+    pub(crate) async fn trim(&self, table: &Rc<Table>, stream: &Rc<Stream>) -> Result<()> {
         let now = self.engine.now_ms();
         if self.engine.is_read_only() || !stream.is_old(now) {
             return Ok(());
@@ -428,12 +406,12 @@ impl Instance {
     }
 
     /// Marks expired records of all streams, in the background, where that is due.
-    pub(in crate::tablestore) fn trim_streams(&self) {
+    pub(crate) fn trim_streams(&self) {
         self.tables.borrow().values().for_each(|table| self.trim_soon(table));
     }
 
     /// The same for one table.
-    pub(in crate::tablestore) fn trim_soon(&self, table: &Rc<Table>) {
+    pub(crate) fn trim_soon(&self, table: &Rc<Table>) {
         let Some(stream) = table.stream().filter(|stream| !stream.trims.get() && stream.is_old(self.engine.now_ms()))
         else {
             return;
@@ -493,8 +471,13 @@ mod tests {
 
     #[test]
     fn st3_an_iterator_survives_as_text_and_a_forged_one_is_refused() {
-        let stream =
-            Stream::new(crate::engine::TreeId(7), 24, 1_469_030_400_000, Vec::new(), super::super::Shards::default());
+        let stream = Stream::new(
+            crate::engine::TreeId(7),
+            24,
+            1_469_030_400_000,
+            Vec::new(),
+            crate::tablestore::table::shards::Shards::default(),
+        );
         let position = Position { shard: 3, seqno: u64::MAX >> 2, inside: vec![0, 255, 7] };
         let text = position.to_text(&stream);
         assert_eq!(Position::of_text(&text), Some((7, 1_469_030_400_000, position)));

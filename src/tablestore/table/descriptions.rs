@@ -1,9 +1,12 @@
 //! Parameters and descriptions of tables and indexes (T1, T4 to T8).
 
-use super::Index;
+use super::foreign_names::may_be_foreign_column;
+use super::{Index, Table};
 use crate::error::{Error, Result};
-use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
-use crate::tablestore::stream::{StreamChange, StreamDescription};
+use crate::model::{
+    ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyValue, Limits, ReservedThroughput, TableOptions, TableSchema,
+    limits,
+};
 use serde::Deserialize;
 use std::rc::Rc;
 
@@ -175,5 +178,70 @@ impl IndexDescription {
             lag_ms: state.building_since.map_or(0, |since| now.saturating_sub(since).max(0)),
             failure: meta.build.failure(),
         }
+    }
+}
+
+/// The stream to set for a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamChange {
+    /// Whether changes are recorded from now on. Disabling drops the records.
+    pub enabled: bool,
+    /// How long records are kept, in hours: 1 to 168. Needed to enable one.
+    pub expiration_hours: Option<i64>,
+    /// The columns whose old values records have too; none by default.
+    pub origin_columns: Option<Vec<String>>,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamDescription {
+    /// Its id.
+    pub id: String,
+    /// Its table.
+    pub table: String,
+    /// How long records are kept, in hours.
+    pub hours: u32,
+    /// When it was enabled, ms since 1970 UTC.
+    pub enabled: i64,
+    /// The columns whose old values records have.
+    pub columns: Vec<String>,
+}
+
+impl StreamChange {
+    /// Checks it. `None` disables the stream. The columns of a table of another data model have other names.
+    pub(crate) fn check(self, limits: &Limits, foreign: bool) -> Result<Option<(u32, Vec<String>)>> {
+        if !self.enabled {
+            let extra = self.expiration_hours.is_some_and(|hours| hours != 0) || self.origin_columns.is_some();
+            let text = "A stream that is not enabled has neither an expiration time nor origin columns.";
+            return if extra { Err(Error::parameter(text)) } else { Ok(None) };
+        }
+        let (least, most) = (limits::STREAM_HOURS.start(), limits::STREAM_HOURS.end());
+        let hours = self.expiration_hours.and_then(|hours| u32::try_from(hours).ok());
+        let hours = hours.filter(|hours| limits::STREAM_HOURS.contains(hours)).ok_or_else(|| {
+            Error::parameter(format!("The expiration time of a stream must be in range: [{least}, {most}]."))
+        })?;
+        let columns = self.origin_columns.unwrap_or_default();
+        for name in &columns {
+            if !foreign {
+                ColumnName::parse(name, limits.names)?;
+            } else if !may_be_foreign_column(name) {
+                return Err(Error::parameter(format!("Invalid column name: '{name}'.")));
+            }
+        }
+        Ok(Some((hours, columns)))
+    }
+}
+
+impl StreamDescription {
+    pub(crate) fn of(table: &Table) -> Option<Self> {
+        let stream = table.stream()?;
+        Some(Self {
+            id: stream.id(table.name()),
+            table: table.name().to_owned(),
+            hours: stream.hours.get(),
+            enabled: stream.enabled,
+            columns: stream.columns().to_vec(),
+        })
     }
 }

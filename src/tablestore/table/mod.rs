@@ -2,17 +2,20 @@
 
 pub(super) mod build_progress;
 pub(super) mod descriptions;
+pub(super) mod foreign_names;
 pub(super) mod ids;
+pub(super) mod shards;
+pub(super) mod stream;
 pub(super) mod unknown_table;
 
 use crate::engine::TreeId;
 use crate::model::meter::Account;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
-use crate::tablestore::stream::Stream;
 use build_progress::BuildProgress;
 use ids::Ids;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use stream::Stream;
 
 /// A table: fixed after its creation, but for its state and its indexes.
 #[derive(Debug)]

@@ -16,6 +16,9 @@ pub struct Failure {
 /// The result of an operation.
 pub type Outcome<T> = Result<T, Failure>;
 
+/// Refused rows: their numbers, and the reasons.
+pub type Refused = Vec<(usize, Failure)>;
+
 /// The cost of a refused operation, by its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Charge {

@@ -4,21 +4,21 @@ use crate::format::message::{Field, Message};
 
 /// A shard. Times are in ms since 1970 UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::tablestore) struct Shard {
+pub(crate) struct Shard {
     /// From 1.
-    pub(super) id: i64,
+    pub(crate) id: i64,
     /// The partition key, encoded, that it begins with; empty for the first.
-    pub(super) from: Vec<u8>,
+    pub(crate) from: Vec<u8>,
     /// The one behind it; empty for the last.
-    pub(super) to: Vec<u8>,
+    pub(crate) to: Vec<u8>,
     /// The shards to read before: none; one that was cut; or two that were merged. 0 is none.
-    pub(super) parent: i64,
-    pub(super) sibling: i64,
-    pub(super) opened: i64,
+    pub(crate) parent: i64,
+    pub(crate) sibling: i64,
+    pub(crate) opened: i64,
     /// When it ended: it gets no more records.
-    pub(super) closed: Option<i64>,
+    pub(crate) closed: Option<i64>,
     /// Records up to this seqno have expired.
-    pub(super) trimmed: u64,
+    pub(crate) trimmed: u64,
 }
 
 impl Message for Shard {
@@ -39,27 +39,27 @@ impl Message for Shard {
 
 /// The shards of a stream whose records are not all expired, and those that are open.
 #[derive(Debug, Default)]
-pub(in crate::tablestore) struct Shards {
+pub(crate) struct Shards {
     /// Ascending by id.
-    pub(in crate::tablestore) all: Vec<Shard>,
+    pub(crate) all: Vec<Shard>,
     /// The first keys and ids of the open ones, ascending.
     open: Vec<(Vec<u8>, i64)>,
     /// The newest one there ever was.
-    pub(in crate::tablestore) last_id: i64,
+    pub(crate) last_id: i64,
     /// The number of failed commits when they were last written; none if they have changed since.
     stored_at: Option<u64>,
 }
 
 impl Shards {
     /// Those that were stored.
-    pub(in crate::tablestore) fn stored(all: Vec<Shard>, last_id: i64) -> Self {
+    pub(crate) fn stored(all: Vec<Shard>, last_id: i64) -> Self {
         let mut shards = Self { all, open: Vec::new(), last_id, stored_at: Some(0) };
         shards.find_open();
         shards
     }
 
     /// Those of a new stream, whose table has partitions with these first keys.
-    pub(in crate::tablestore) fn fresh(boundaries: &[Box<[u8]>], now: i64) -> Self {
+    pub(crate) fn fresh(boundaries: &[Box<[u8]>], now: i64) -> Self {
         let mut shards = Self::default();
         let behind = boundaries.iter().skip(1).map(|key| key.to_vec()).chain([Vec::new()]);
         for (from, to) in boundaries.iter().zip(behind) {
@@ -85,21 +85,21 @@ impl Shards {
     }
 
     /// The open shard of a row's key.
-    pub(super) fn holding(&self, key: &[u8]) -> i64 {
+    pub(crate) fn holding(&self, key: &[u8]) -> i64 {
         let behind = self.open.partition_point(|(from, _)| &from[..] <= key);
         behind.checked_sub(1).and_then(|at| self.open.get(at)).map_or(0, |(_, id)| *id)
     }
 
-    pub(super) fn get(&self, id: i64) -> Option<&Shard> {
+    pub(crate) fn get(&self, id: i64) -> Option<&Shard> {
         self.all.binary_search_by_key(&id, |one| one.id).ok().and_then(|at| self.all.get(at))
     }
 
-    pub(super) fn get_mut(&mut self, id: i64) -> Option<&mut Shard> {
+    pub(crate) fn get_mut(&mut self, id: i64) -> Option<&mut Shard> {
         self.all.binary_search_by_key(&id, |one| one.id).ok().and_then(|at| self.all.get_mut(at))
     }
 
     /// The open shards with keys from `first` to `last`.
-    pub(super) fn within<'s>(&'s self, first: &'s [u8], last: &'s [u8]) -> impl Iterator<Item = &'s Shard> {
+    pub(crate) fn within<'s>(&'s self, first: &'s [u8], last: &'s [u8]) -> impl Iterator<Item = &'s Shard> {
         let meets =
             move |one: &&Shard| one.closed.is_none() && *one.from <= *last && (one.to.is_empty() || *first < *one.to);
         self.all.iter().filter(meets)
@@ -107,7 +107,7 @@ impl Shards {
 
     /// Follows the partitions, which now begin with these keys. Each cut ends a shard and begins two; each merger ends
     /// two and begins one.
-    pub(super) fn reshape(&mut self, boundaries: &[Box<[u8]>], now: i64) {
+    pub(crate) fn reshape(&mut self, boundaries: &[Box<[u8]>], now: i64) {
         if boundaries.iter().map(|key| &key[..]).eq(self.open.iter().map(|(from, _)| &from[..])) {
             return;
         }
@@ -137,21 +137,21 @@ impl Shards {
     }
 
     /// Whether they are stored, or are on their way in a commit that has not failed.
-    pub(in crate::tablestore) fn is_stored(&self, failures: u64) -> bool {
+    pub(crate) fn is_stored(&self, failures: u64) -> bool {
         self.stored_at == Some(failures)
     }
 
-    pub(super) fn set_stored(&mut self, failures: u64) {
+    pub(crate) fn set_stored(&mut self, failures: u64) {
         self.stored_at = Some(failures);
     }
 
     /// They have to be stored again.
-    pub(super) fn touch(&mut self) {
+    pub(crate) fn touch(&mut self) {
         self.stored_at = None;
     }
 
     /// Forgets shards that have ended and have no records left.
-    pub(super) fn forget(&mut self, is_empty: impl Fn(&Shard) -> bool) {
+    pub(crate) fn forget(&mut self, is_empty: impl Fn(&Shard) -> bool) {
         self.all.retain(|shard| shard.closed.is_none() || !is_empty(shard));
     }
 }
