@@ -6,9 +6,16 @@
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 //!
-//! [`Instance`] wires the parts: tables, transactions, the meter, the throttle and the stamps keep their own state and
-//! know no instance. Each group of operations has a file of its own with an `impl Instance`. Files still use each other in
-//! circles: `cargo xtask structure --circles` names them.
+//! Each room uses those below it, and no two files use each other:
+//!
+//! | room | has |
+//! |---|---|
+//! | `instance` | what others call; passes the state to an operation |
+//! | `operations`, `stream`, `foreign`, `inspect` | functions over the state, by the operation |
+//! | `state` | what an open instance holds: an owner for each part, and what takes several of them |
+//! | `rows` | requests on rows: checked, decided and read. Nothing here waits |
+//! | `units` | what operations cost, counted and limited |
+//! | `table` | a table, its indexes, its stream, their descriptions |
 
 pub mod foreign;
 mod inspect;
@@ -20,10 +27,11 @@ mod stream;
 mod table;
 mod units;
 
-pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
-pub use instance::{Instance, InstanceOptions};
-pub use operations::answering::Changed;
-pub use operations::batch::Scope;
+pub use inspect::{Hidden, Inspection, KeyPlace, StoredRow, TreeKind, TreeName};
+pub use instance::Instance;
+pub use operations::access_admin::AccessKeyAdmin;
+pub use operations::answering::{Changed, Clients};
+pub use operations::atomic_batch::Scope;
 pub use operations::count::{CountRows, RowCount};
 pub use operations::ingest::{Loader, PutRows, StoreRows};
 pub use operations::metering::{ComputeConsumed, ConsumedSeries};
@@ -39,8 +47,9 @@ pub use rows::request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
+pub use state::InstanceOptions;
 pub use state::access::{AccessKey, Right, Rights, authorize};
-pub use stream::{ShardDescription, StreamPage, StreamRecord, StreamRecords, StreamStart};
+pub use stream::{ShardDescription, StreamPage, StreamRecord, StreamRecords, StreamStart, Streams};
 pub use table::descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, StreamChange, StreamDescription,
     TableDescription, UpdateTable,

@@ -201,7 +201,7 @@ impl Door<'_> {
     /// Finds who sends the request.
     async fn grant(&self, access: Access<'_>) -> AzureResult<Grant> {
         let now = self.stamp.ticks();
-        let grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
+        let grant = Grant::find(&self.account.instance().access_keys().all(), access, self.request, self.url, now)?;
         match grant.sas {
             Some(sas) if sas.policy().is_some() => Ok(Grant { sas: Some(self.complete(sas).await?), ..grant }),
             sas => Ok(Grant { sas, ..grant }),

@@ -1,10 +1,11 @@
 //! Counting the rows of a range (R3). The engine reads them as a range does, and gives none away.
 
+use super::read::get_range;
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Consumed, Filter, KeyInput, KeyValue, RowSink, TableName, TableSchema, ValueRef};
-use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::request::{GetRange, ReadOptions};
+use crate::tablestore::state::State;
 use crate::tablestore::units::failure::Outcome;
 use std::rc::Rc;
 
@@ -58,18 +59,12 @@ impl RowSink for Counter {
     }
 }
 
-impl Instance {
-    /// Counts the rows of a range that pass the filter, in ascending order from its start. A call reads as many rows as
-    /// [`Instance::get_range`] would, all of one instant, and costs the same.
-    ///
-    /// # Errors
-    /// As for [`Instance::get_range`].
-    pub async fn count_rows(&self, request: CountRows<'_>) -> Outcome<RowCount> {
-        let CountRows { table, start, end, filter } = request;
-        let options = ReadOptions { versions: VersionQuery::NEWEST, filter, ..ReadOptions::default() };
-        let range = GetRange { table, direction: Direction::Forward, start, end, limit: None, options };
-        let mut counter = Counter::default();
-        let read = self.get_range(&range, &mut counter).await?;
-        Ok(RowCount { schema: read.schema, consumed: read.consumed, rows: counter.0, next: read.next })
-    }
+/// See [`Instance::count_rows`](crate::tablestore::Instance::count_rows).
+pub(crate) async fn count_rows(state: &State, request: CountRows<'_>) -> Outcome<RowCount> {
+    let CountRows { table, start, end, filter } = request;
+    let options = ReadOptions { versions: VersionQuery::NEWEST, filter, ..ReadOptions::default() };
+    let range = GetRange { table, direction: Direction::Forward, start, end, limit: None, options };
+    let mut counter = Counter::default();
+    let read = get_range(state, None, &range, &mut counter).await?;
+    Ok(RowCount { schema: read.schema, consumed: read.consumed, rows: counter.0, next: read.next })
 }

@@ -3,12 +3,14 @@
 //!
 //! This file does not know how an index is filled and kept up to date.
 
+use super::build::start_builds;
+use super::describe::describe;
 use crate::error::{Code, Error, Result};
 use crate::model::schema::first_counted;
 use crate::model::{
     ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyType, Limits, TableName, TableOptions, TableSchema, limits,
 };
-use crate::tablestore::instance::Instance;
+use crate::tablestore::state::State;
 use crate::tablestore::table::descriptions::{IndexSpec, TableDescription, UpdateTable};
 use crate::tablestore::table::{Fixed, Index, IndexMeta, Table, TableState};
 use std::rc::Rc;
@@ -145,180 +147,144 @@ pub(crate) fn plan(
     Ok(Plan { name: name.clone(), schema: TableSchema::of_index(key)?, meta, options })
 }
 
-impl Instance {
-    /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
-    pub(crate) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
-        let (now, tree) = (self.engine.now_ms(), self.new_tree());
-        let fixed = Fixed {
-            name: plan.name,
-            tree,
-            account: tree.0,
-            created: now,
-            local_transactions: false,
-            index_of: Some(IndexMeta { since, ..plan.meta }),
-        };
-        let state =
-            TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
-        Table::new(fixed, plan.schema, state)
-    }
+/// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
+pub(crate) fn index_table(state: &State, plan: Plan, since: Option<u64>, building: bool) -> Table {
+    let (now, tree) = (state.engine.now_ms(), state.catalog.new_tree());
+    let fixed = Fixed {
+        name: plan.name,
+        tree,
+        account: tree.0,
+        created: now,
+        local_transactions: false,
+        index_of: Some(IndexMeta { since, ..plan.meta }),
+    };
+    let new = TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
+    Table::new(fixed, plan.schema, new)
+}
 
-    /// A table that is not an index.
-    fn base_table(&self, name: &str) -> Result<Rc<Table>> {
-        let table = self.table(TableName::parse(name)?)?;
-        if table.index_of().is_some() {
-            return Err(Error::parameter(format!("'{name}' is an index table, it has no indexes of its own.")));
-        }
-        Ok(table)
+/// A table that is not an index.
+fn base_table(state: &State, name: &str) -> Result<Rc<Table>> {
+    let table = state.catalog.table(TableName::parse(name)?)?;
+    if table.index_of().is_some() {
+        return Err(Error::parameter(format!("'{name}' is an index table, it has no indexes of its own.")));
     }
+    Ok(table)
+}
 
-    /// Creates an index of a table. It takes part in every write that is asked for after this resolves. With
-    /// `include_base_data` it is also built over the existing rows, in the background, and cannot be read until that is
-    /// complete.
-    ///
-    /// # Errors
-    /// A wrong name, column or option; `OTSObjectNotExist`; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
-    pub async fn create_index(&self, table: &str, spec: IndexSpec, include_base_data: bool) -> Result<()> {
-        self.table_operation()?;
-        TableName::parse(table)?;
-        TableName::parse(&spec.name)?;
-        let _changing = self.change().await;
-        let base = self.base_table(table)?;
-        let options = base.options();
-        let plan = plan(&spec, base.name(), base.schema(), &base.defined(), &options)?;
-        let indexes = base.indexes();
-        check_count(indexes.len() + 1)?;
-        let lives = indexes.iter().map(|index| index.table.options().time_to_live);
-        check_options(&options, lives.chain([plan.options.time_to_live]))?;
-        self.check_new([spec.name.as_str()].into_iter())?;
-        let since = (!include_base_data).then(|| self.engine.last_seqno());
-        self.add_tables(vec![Rc::new(self.index_table(plan, since, include_base_data))]).await?;
-        self.start_builds();
-        Ok(())
-    }
+/// See [`Instance::create_index`](crate::tablestore::Instance::create_index).
+pub(crate) async fn create_index(state: &State, table: &str, spec: IndexSpec, include_base_data: bool) -> Result<()> {
+    state.table_operation()?;
+    TableName::parse(table)?;
+    TableName::parse(&spec.name)?;
+    let _changing = state.catalog.change().await;
+    let base = base_table(state, table)?;
+    let options = base.options();
+    let plan = plan(&spec, base.name(), base.schema(), &base.defined(), &options)?;
+    let indexes = base.indexes();
+    check_count(indexes.len() + 1)?;
+    let lives = indexes.iter().map(|index| index.table.options().time_to_live);
+    check_options(&options, lives.chain([plan.options.time_to_live]))?;
+    state.catalog.check_new([spec.name.as_str()].into_iter(), state.limits().tables)?;
+    let since = (!include_base_data).then(|| state.engine.last_seqno());
+    state.add_tables(vec![Rc::new(index_table(state, plan, since, include_base_data))]).await?;
+    start_builds(state);
+    Ok(())
+}
 
-    /// Deletes an index.
-    ///
-    /// # Errors
-    /// A wrong name; `OTSObjectNotExist` if there is no such table, or it has no such index.
-    pub async fn drop_index(&self, table: &str, index: &str) -> Result<()> {
-        self.table_operation()?;
-        TableName::parse(index)?;
-        let table = TableName::parse(table)?;
-        let _changing = self.change().await;
-        let base = self.table(table)?;
-        let found = base.indexes().iter().find(|other| other.table.name() == index).cloned();
-        let found = found.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested index does not exist."))?;
-        self.remove_tables(&[found.table]).await?;
-        self.relink(base.name());
-        Ok(())
-    }
+/// See [`Instance::drop_index`](crate::tablestore::Instance::drop_index).
+pub(crate) async fn drop_index(state: &State, table: &str, index: &str) -> Result<()> {
+    state.table_operation()?;
+    TableName::parse(index)?;
+    let table = TableName::parse(table)?;
+    let _changing = state.catalog.change().await;
+    let base = state.catalog.table(table)?;
+    let found = base.indexes().iter().find(|other| other.table.name() == index).cloned();
+    let found = found.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested index does not exist."))?;
+    state.remove_tables(&[found.table]).await?;
+    state.relink(base.name());
+    Ok(())
+}
 
-    /// Defines the type of columns, so that indexes can use them. Existing values stay unchanged.
-    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
-    ///
-    /// # Errors
-    /// A wrong name, one that is defined already, too many; `OTSObjectNotExist`.
-    pub async fn add_defined_column(&self, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
-        self.redefine(table, columns.len(), &|base| {
-            let defined: Vec<_> = base.defined().iter().chain(&columns).cloned().collect();
-            check_defined(&defined, base.schema(), self.limits())?;
-            Ok(defined)
-        })
-        .await
-    }
+/// See [`Instance::add_defined_column`](crate::tablestore::Instance::add_defined_column).
+/// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
+pub(crate) async fn add_defined_column(state: &State, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
+    redefine(state, table, columns.len(), &|base| {
+        let defined: Vec<_> = base.defined().iter().chain(&columns).cloned().collect();
+        check_defined(&defined, base.schema(), state.limits())?;
+        Ok(defined)
+    })
+    .await
+}
 
-    /// Removes the fixed type of columns; rows keep their values.
-    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
-    ///
-    /// # Errors
-    /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.
-    pub async fn delete_defined_column(&self, table: &str, columns: &[String]) -> Result<()> {
-        self.redefine(table, columns.len(), &|base| {
-            for column in columns {
-                if base.defined_type(column).is_none() {
-                    return Err(Error::parameter(format!("Column '{column}' is not a defined column.")));
-                }
-                let uses = |index: &&Index| index.meta.key.contains(column) || index.meta.columns.contains(column);
-                if let Some(index) = base.indexes().iter().find(uses) {
-                    let index = index.table.name();
-                    return Err(Error::parameter(format!("Column '{column}' is used by index '{index}'.")));
-                }
+/// See [`Instance::delete_defined_column`](crate::tablestore::Instance::delete_defined_column).
+/// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
+pub(crate) async fn delete_defined_column(state: &State, table: &str, columns: &[String]) -> Result<()> {
+    redefine(state, table, columns.len(), &|base| {
+        for column in columns {
+            if base.defined_type(column).is_none() {
+                return Err(Error::parameter(format!("Column '{column}' is not a defined column.")));
             }
-            Ok(base.defined().iter().filter(|column| !columns.contains(&column.name)).cloned().collect())
-        })
-        .await
-    }
-
-    /// Changes the defined columns of a table by `change`. `named` is the number of columns in the request.
-    async fn redefine(
-        &self,
-        table: &str,
-        named: usize,
-        change: &dyn Fn(&Table) -> Result<Vec<DefinedColumn>>,
-    ) -> Result<()> {
-        self.table_operation()?;
-        TableName::parse(table)?;
-        if named == 0 {
-            return Err(Error::parameter("No defined column is specified."));
+            let uses = |index: &&Index| index.meta.key.contains(column) || index.meta.columns.contains(column);
+            if let Some(index) = base.indexes().iter().find(uses) {
+                let index = index.table.name();
+                return Err(Error::parameter(format!("Column '{column}' is used by index '{index}'.")));
+            }
         }
-        let _changing = self.change().await;
-        let base = self.base_table(table)?;
-        let state = TableState { defined: change(&base)?.into(), ..base.state() };
-        self.set_state(&base, state).await
-    }
+        Ok(base.defined().iter().filter(|column| !columns.contains(&column.name)).cloned().collect())
+    })
+    .await
+}
 
-    /// UpdateTable of an index: only its time to live can change (T8). A longer one shows rows again that may be gone
-    /// from the index and still in the table. So the index is rebuilt, from all rows that belong to it.
-    pub(crate) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
-        let state = index.state();
-        let options = request.options.apply(state.options)?;
-        let only = TableOptions { time_to_live: options.time_to_live, ..state.options };
-        let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
-        if options != only || (read, write) != (0, 0) || request.stream.is_some() {
-            return Err(Error::parameter("Only the time to live of an index table can be changed."));
-        }
-        let Some(meta) = index.index_of() else { return Err(Error::internal("a table that is no index")) };
-        let base = self.table(TableName::known(&meta.base))?;
-        check_options(&base.options(), [options.time_to_live].into_iter())?;
-        let longer = |from: i64, to: i64| from != -1 && (to == -1 || to > from);
-        if !longer(state.options.time_to_live, options.time_to_live) {
-            self.set_state(index, TableState { options, ..state }).await?;
-            return Ok(self.describe(index));
-        }
-        let meta = meta.anew();
-        let fixed = Fixed {
-            name: index.name().to_owned(),
-            tree: self.new_tree(),
-            account: index.account(),
-            created: index.created(),
-            local_transactions: false,
-            index_of: Some(meta),
-        };
-        let state = TableState { options, building_since: Some(self.engine.now_ms()), ..state };
-        let again = Table::new(fixed, (**index.schema()).clone(), state);
-        let again = Rc::new(again);
-        self.add_tables(vec![Rc::clone(&again)]).await?;
-        index.end();
-        self.engine.drop_tree(index.tree());
-        self.start_builds();
-        Ok(self.describe(&again))
+/// Changes the defined columns of a table by `change`. `named` is the number of columns in the request.
+async fn redefine(
+    state: &State,
+    table: &str,
+    named: usize,
+    change: &dyn Fn(&Table) -> Result<Vec<DefinedColumn>>,
+) -> Result<()> {
+    state.table_operation()?;
+    TableName::parse(table)?;
+    if named == 0 {
+        return Err(Error::parameter("No defined column is specified."));
     }
+    let _changing = state.catalog.change().await;
+    let base = base_table(state, table)?;
+    let new = TableState { defined: change(&base)?.into(), ..base.state() };
+    state.set_state(&base, new).await
+}
 
-    /// The indexes that are not complete.
-    pub(crate) fn unbuilt(&self) -> Vec<Index> {
-        self.tables.borrow().values().filter(|table| table.is_building()).filter_map(Index::of).collect()
+/// UpdateTable of an index: only its time to live can change (T8). A longer one shows rows again that may be gone
+/// from the index and still in the table. So the index is rebuilt, from all rows that belong to it.
+pub(crate) async fn update_index(state: &State, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
+    let before = index.state();
+    let options = request.options.apply(before.options)?;
+    let only = TableOptions { time_to_live: options.time_to_live, ..before.options };
+    let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
+    if options != only || (read, write) != (0, 0) || request.stream.is_some() {
+        return Err(Error::parameter("Only the time to live of an index table can be changed."));
     }
-
-    /// Marks an index as complete. Does nothing if it was dropped or rebuilt meanwhile.
-    ///
-    /// # Errors
-    /// Errors of storing that.
-    pub(crate) async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
-        let _changing = self.change().await;
-        let current = self.table(TableName::known(index.name()));
-        if current.is_ok_and(|current| Rc::ptr_eq(&current, index)) {
-            self.set_state(index, TableState { building_since: None, ..index.state() }).await?;
-        }
-        Ok(())
+    let Some(meta) = index.index_of() else { return Err(Error::internal("a table that is no index")) };
+    let base = state.catalog.table(TableName::known(&meta.base))?;
+    check_options(&base.options(), [options.time_to_live].into_iter())?;
+    let longer = |from: i64, to: i64| from != -1 && (to == -1 || to > from);
+    if !longer(before.options.time_to_live, options.time_to_live) {
+        state.set_state(index, TableState { options, ..before }).await?;
+        return Ok(describe(state, index));
     }
+    let meta = meta.anew();
+    let fixed = Fixed {
+        name: index.name().to_owned(),
+        tree: state.catalog.new_tree(),
+        account: index.account(),
+        created: index.created(),
+        local_transactions: false,
+        index_of: Some(meta),
+    };
+    let new = TableState { options, building_since: Some(state.engine.now_ms()), ..before };
+    let again = Rc::new(Table::new(fixed, (**index.schema()).clone(), new));
+    state.add_tables(vec![Rc::clone(&again)]).await?;
+    index.end();
+    state.engine.drop_tree(index.tree());
+    start_builds(state);
+    Ok(describe(state, &again))
 }

@@ -5,17 +5,20 @@
 //! has no index and no auto-increment column, and if they ascend and follow those before. There must be enough rows for a
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
+use super::batch::{begin_each, finish_each};
+use super::write::prepare;
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange, limits};
 use crate::modules::Module;
-use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::check;
 use crate::tablestore::rows::decide::plan;
 use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge, number};
 use crate::tablestore::rows::request::{Mutation, ReturnContent, RowWrite};
+use crate::tablestore::state::State;
 use crate::tablestore::stream::load::StreamLoad;
+use crate::tablestore::stream::trim::trim_soon;
 use crate::tablestore::table::Table;
 use crate::tablestore::table::stream::Stream;
 use crate::tablestore::units::failure::{Charge, Failure, Outcome, Refused};
@@ -99,196 +102,192 @@ impl Loader {
     }
 }
 
-impl Instance {
-    /// Puts rows, each wholly or not at all; if a row comes twice, the last put stays. Resolves when the caller may send
-    /// more.
-    pub async fn put_rows(
-        &self,
-        loader: &Loader,
-        writes: Vec<Result<RowWrite<'_>>>,
-        origin: Option<Origin>,
-    ) -> PutRows {
-        let now = self.clock();
-        let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
-        number(&mut rows);
-        // Some may have been written already, if the client asks again.
-        let may_load = self.engine.has(Module::Loads) && !self.answers.knows(origin);
-        match may_load.then(|| self.load_rows(loader, &rows, origin, now)).flatten() {
-            Some(taken) => {
-                // The rows are taken: waiting for room must not hold them a second time.
-                drop(rows);
-                drop(writes);
-                taken.await
-            }
-            None => {
-                let begun = self.begin_each(None, &rows, origin).await;
-                drop(rows);
-                drop(writes);
-                PutRows::Written(self.finish_each(begun, origin).await)
-            }
+/// See [`Instance::put_rows`](crate::tablestore::Instance::put_rows).
+pub(crate) async fn put_rows(
+    state: &State,
+    loader: &Loader,
+    writes: Vec<Result<RowWrite<'_>>>,
+    origin: Option<Origin>,
+) -> PutRows {
+    let now = state.clock();
+    let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| prepare_put(state, write, now)).collect();
+    number(&mut rows);
+    // Some may have been written already, if the client asks again.
+    let may_load = state.engine.has(Module::Loads) && !state.answers.knows(origin);
+    match may_load.then(|| load_rows(state, loader, &rows, origin, now)).flatten() {
+        Some(taken) => {
+            // The rows are taken: waiting for room must not hold them a second time.
+            drop(rows);
+            drop(writes);
+            taken.await
+        }
+        None => {
+            let begun = begin_each(state, None, &rows, origin).await;
+            drop(rows);
+            drop(writes);
+            PutRows::Written(finish_each(state, begun, origin).await)
         }
     }
+}
 
-    fn prepare_put<'r, 'a>(&self, write: &'r Result<RowWrite<'a>>, now: i64) -> PreparedRow<'r, 'a> {
-        match write {
-            Ok(write) => {
-                let ready = check::row_write(write).and_then(|checked| {
-                    check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
-                    self.prepare(write, checked, now)
-                });
-                (Some(write.table), ready.map_err(|error| charge(write).failure(error)))
-            }
-            Err(error) => (None, Err(Charge::Nothing.failure(error.clone()))),
-        }
-    }
-
-    /// Stores the rows so far: all rows of each load, or none. Later operations on the rows come after it. A caller that
-    /// asks again gets the same result, without the units reported before.
-    pub async fn store_rows(&self, loader: &Loader) -> StoreRows {
-        if loader.is_empty() {
-            return StoreRows { consumed: Consumed::default(), until: self.engine.last_load(), failed: Vec::new() };
-        }
-        self.store_loads(loader).await
-    }
-
-    /// Stores rows that were taken. A gate of [`Module::Loads`].
-    #[inline(never)]
-    fn store_loads<'a>(&'a self, loader: &'a Loader) -> Pin<Box<dyn Future<Output = StoreRows> + 'a>> {
-        Box::pin(async move {
-            let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
-            if let Some(last) = loader.loads.borrow().last() {
-                last.rows.ask();
-            }
-            for load in loader.asked() {
-                let done = load.rows.stored().await;
-                let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
-                // Another caller has asked too and was answered first.
-                let Some(place) = place else { continue };
-                loader.loads.borrow_mut().remove(place);
-                match done {
-                    Ok(()) => consumed = consumed + load.consumed.get(),
-                    Err(error) => loader.failed.borrow_mut().push((load.rows.number(), error)),
-                }
-            }
-            StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
-        })
-    }
-
-    /// Takes rows into a load; the future waits until the caller may send more. `None` if they cannot be loaded; then it
-    /// has no effect. A gate of [`Module::Loads`].
-    #[inline(never)]
-    fn load_rows(
-        &self,
-        loader: &Loader,
-        rows: &[PreparedRow<'_, '_>],
-        origin: Option<Origin>,
-        now: i64,
-    ) -> Option<LocalFuture<PutRows>> {
-        let (load, refused) = self.take_rows(loader, rows, origin, now)?;
-        let (taken, before) = (rows.len(), loader.asked());
-        Some(Box::pin(async move {
-            load.rows.room().await;
-            // Others may have loads stored often; only a few loads are held in memory.
-            for load in before {
-                let _ = load.rows.stored().await;
-            }
-            PutRows::Taken { load: load.rows.number(), bytes: load.rows.bytes(), rows: taken, refused }
-        }))
-    }
-
-    /// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
-    fn take_rows(
-        &self,
-        loader: &Loader,
-        rows: &[PreparedRow<'_, '_>],
-        origin: Option<Origin>,
-        now: i64,
-    ) -> Option<(Rc<Load>, Refused)> {
-        let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
-        let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
-        let table = &first.table;
-        let current = loader.loads.borrow().last().filter(|load| !load.rows.is_asked()).map(Rc::clone);
-        let begins = current.is_none();
-        let fits = match &current {
-            Some(current) => Rc::ptr_eq(&current.table, table),
-            None => {
-                let bytes = || rows.iter().flat_map(|(_, row)| row).map(|row| row.bytes).sum::<usize>();
-                rows.len() >= loader.first_rows || bytes() >= FIRST_BYTES
-            }
-        };
-        if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
-            return None;
-        }
-        let mut before = &first.key;
-        for row in right {
-            if !Rc::ptr_eq(&row.table, table) || !row.is_put() || *before >= row.key {
-                return None;
-            }
-            before = &row.key;
-        }
-        let is_stored = |stream: Rc<Stream>| stream.shards.borrow().is_stored(self.engine.failures());
-        if !table.stream().is_none_or(is_stored) {
-            // The next write stores them.
-            return None;
-        }
-        let current = current.unwrap_or_else(|| {
-            let rows = self.engine.start_load(table.tree());
-            let stream = table.stream().map(|stream| StreamLoad::begin(&stream, &self.engine, &rows));
-            if stream.is_some() {
-                self.trim_soon(table);
-            }
-            let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
-            let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
-            // Other callers may have it stored after its caller is gone: that counts as used too (C1).
-            load.rows.when_settled(Box::new(move |done| {
-                let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
-                if let Some(instance) = me.upgrade() {
-                    drop(instance.metered_on(Some(&account), used));
-                }
-            }));
-            Rc::new(load)
-        });
-        if !current.rows.takes(&first.key, &last.key) || self.stamper.borrow().is_far_ahead(now) {
-            return None;
-        }
-        let stamp = self.stamper.borrow_mut().load(now, current.stamp.get());
-        current.stamp.set(Some(stamp));
-        let mut refused = Refused::new();
-        for (at, (name, row)) in rows.iter().enumerate() {
-            let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
-                let allowed = self.transactions.refuse(table.tree(), &row.key, || self.engine.steady_ms());
-                let allowed = allowed.and_then(|()| self.admit(table, &row.key, row.consumed, now));
-                let pushed = allowed.and_then(|()| {
-                    let cells = plan(&row.write.mutation, stamp);
-                    let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
-                    current.rows.push(&row.key, &change)?;
-                    match &current.stream {
-                        Some(stream) => stream.push(&self.engine, &current.rows, row, &change),
-                        None => Ok(()),
-                    }
-                });
-                pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
+fn prepare_put<'r, 'a>(state: &State, write: &'r Result<RowWrite<'a>>, now: i64) -> PreparedRow<'r, 'a> {
+    match write {
+        Ok(write) => {
+            let ready = check::row_write(write).and_then(|checked| {
+                check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
+                prepare(state, write, checked, now)
             });
-            match taken {
-                Ok(consumed) => current.consumed.set(current.consumed.get() + consumed),
-                Err(failure) => {
-                    if let Some(name) = name {
-                        drop(self.metered::<Written>(*name, Err(failure.clone())));
-                    }
-                    refused.push((at, failure));
-                }
+            (Some(write.table), ready.map_err(|error| charge(write).failure(error)))
+        }
+        Err(error) => (None, Err(Charge::Nothing.failure(error.clone()))),
+    }
+}
+
+/// See [`Instance::store_rows`](crate::tablestore::Instance::store_rows).
+pub(crate) async fn store_rows(state: &State, loader: &Loader) -> StoreRows {
+    if loader.is_empty() {
+        return StoreRows { consumed: Consumed::default(), until: state.engine.last_load(), failed: Vec::new() };
+    }
+    store_loads(state, loader).await
+}
+
+/// Stores rows that were taken. A gate of [`Module::Loads`].
+#[inline(never)]
+fn store_loads<'a>(state: &'a State, loader: &'a Loader) -> Pin<Box<dyn Future<Output = StoreRows> + 'a>> {
+    Box::pin(async move {
+        let (until, mut consumed) = (state.engine.last_load(), Consumed::default());
+        if let Some(last) = loader.loads.borrow().last() {
+            last.rows.ask();
+        }
+        for load in loader.asked() {
+            let done = load.rows.stored().await;
+            let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
+            // Another caller has asked too and was answered first.
+            let Some(place) = place else { continue };
+            loader.loads.borrow_mut().remove(place);
+            match done {
+                Ok(()) => consumed = consumed + load.consumed.get(),
+                Err(error) => loader.failed.borrow_mut().push((load.rows.number(), error)),
             }
         }
-        if let Some(behind) = self.answers.load(origin, current.rows.number(), stamp, rows, &refused) {
-            current.rows.bring(behind);
+        StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
+    })
+}
+
+/// Takes rows into a load; the future waits until the caller may send more. `None` if they cannot be loaded; then it
+/// has no effect. A gate of [`Module::Loads`].
+#[inline(never)]
+fn load_rows(
+    state: &State,
+    loader: &Loader,
+    rows: &[PreparedRow<'_, '_>],
+    origin: Option<Origin>,
+    now: i64,
+) -> Option<LocalFuture<PutRows>> {
+    let (load, refused) = take_rows(state, loader, rows, origin, now)?;
+    let (taken, before) = (rows.len(), loader.asked());
+    Some(Box::pin(async move {
+        load.rows.room().await;
+        // Others may have loads stored often; only a few loads are held in memory.
+        for load in before {
+            let _ = load.rows.stored().await;
         }
-        // After that, so that those who ask for this load alone have them decided anew.
-        refused.iter().for_each(|(at, failure)| self.answers.refuse(origin, *at as u32, &failure.error));
-        if begins {
-            loader.loads.borrow_mut().push(Rc::clone(&current));
+        PutRows::Taken { load: load.rows.number(), bytes: load.rows.bytes(), rows: taken, refused }
+    }))
+}
+
+/// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
+fn take_rows(
+    state: &State,
+    loader: &Loader,
+    rows: &[PreparedRow<'_, '_>],
+    origin: Option<Origin>,
+    now: i64,
+) -> Option<(Rc<Load>, Refused)> {
+    let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
+    let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
+    let table = &first.table;
+    let current = loader.loads.borrow().last().filter(|load| !load.rows.is_asked()).map(Rc::clone);
+    let begins = current.is_none();
+    let fits = match &current {
+        Some(current) => Rc::ptr_eq(&current.table, table),
+        None => {
+            let bytes = || rows.iter().flat_map(|(_, row)| row).map(|row| row.bytes).sum::<usize>();
+            rows.len() >= loader.first_rows || bytes() >= FIRST_BYTES
         }
-        Some((current, refused))
+    };
+    if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
+        return None;
     }
+    let mut before = &first.key;
+    for row in right {
+        if !Rc::ptr_eq(&row.table, table) || !row.is_put() || *before >= row.key {
+            return None;
+        }
+        before = &row.key;
+    }
+    let is_stored = |stream: Rc<Stream>| stream.shards.borrow().is_stored(state.engine.failures());
+    if !table.stream().is_none_or(is_stored) {
+        // The next write stores them.
+        return None;
+    }
+    let current = current.unwrap_or_else(|| {
+        let rows = state.engine.start_load(table.tree());
+        let stream = table.stream().map(|stream| StreamLoad::begin(&stream, &state.engine, &rows));
+        if stream.is_some() {
+            trim_soon(state, table);
+        }
+        let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
+        let (me, account, consumed) = (Weak::clone(&state.me), Rc::clone(table), Rc::clone(&load.consumed));
+        // Other callers may have it stored after its caller is gone: that counts as used too (C1).
+        load.rows.when_settled(Box::new(move |done| {
+            let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
+            if let Some(me) = me.upgrade() {
+                drop(me.metered_on(Some(&account), used));
+            }
+        }));
+        Rc::new(load)
+    });
+    if !current.rows.takes(&first.key, &last.key) || state.stamps.is_far_ahead(now) {
+        return None;
+    }
+    let stamp = state.stamps.load(now, current.stamp.get());
+    current.stamp.set(Some(stamp));
+    let mut refused = Refused::new();
+    for (at, (name, row)) in rows.iter().enumerate() {
+        let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
+            let allowed = state.transactions.refuse(table.tree(), &row.key, || state.engine.steady_ms());
+            let allowed = allowed.and_then(|()| state.admit(table, &row.key, row.consumed, now));
+            let pushed = allowed.and_then(|()| {
+                let cells = plan(&row.write.mutation, stamp);
+                let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
+                current.rows.push(&row.key, &change)?;
+                match &current.stream {
+                    Some(stream) => stream.push(&state.engine, &current.rows, row, &change),
+                    None => Ok(()),
+                }
+            });
+            pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
+        });
+        match taken {
+            Ok(consumed) => current.consumed.set(current.consumed.get() + consumed),
+            Err(failure) => {
+                if let Some(name) = name {
+                    drop(state.metered::<Written>(*name, Err(failure.clone())));
+                }
+                refused.push((at, failure));
+            }
+        }
+    }
+    if let Some(behind) = state.answers.load(origin, current.rows.number(), stamp, rows, &refused) {
+        current.rows.bring(behind);
+    }
+    // After that, so that those who ask for this load alone have them decided anew.
+    refused.iter().for_each(|(at, failure)| state.answers.refuse(origin, *at as u32, &failure.error));
+    if begins {
+        loader.loads.borrow_mut().push(Rc::clone(&current));
+    }
+    Some((current, refused))
 }
 
 impl PreparedWrite<'_, '_> {

@@ -4,7 +4,7 @@ use super::splits::successor;
 use crate::engine::{Missing, TreeId, boundary_behind};
 use crate::error::Error;
 use crate::model::{KeyValue, decode_key};
-use crate::tablestore::instance::Instance;
+use crate::tablestore::state::State;
 
 /// A range of unreadable rows.
 #[derive(Clone, Debug)]
@@ -20,16 +20,14 @@ pub struct MissingRows {
     pub keys: [Option<Vec<KeyValue>>; 2],
 }
 
-impl Instance {
-    /// The unreadable data of an instance that was opened with `salvage`.
-    #[must_use]
-    pub fn missing(&self) -> Vec<MissingRows> {
-        let named = |Missing { error, tree, keys: [from, to] }: &Missing| {
-            let table = tree.and_then(|tree| self.name_of(tree));
-            MissingRows { error: error.clone(), tree: *tree, table, keys: [values(from), end(to)] }
-        };
-        self.engine.missing().iter().map(named).collect()
-    }
+/// See [`Instance::missing`](crate::tablestore::Instance::missing).
+#[must_use]
+pub(crate) fn missing(state: &State) -> Vec<MissingRows> {
+    let named = |Missing { error, tree, keys: [from, to] }: &Missing| {
+        let table = tree.and_then(|tree| state.catalog.name_of(tree));
+        MissingRows { error: error.clone(), tree: *tree, table, keys: [values(from), end(to)] }
+    };
+    state.engine.missing().iter().map(named).collect()
 }
 
 fn values(key: &[u8]) -> Option<Vec<KeyValue>> {

@@ -3,7 +3,7 @@
 use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, encode_value, limits};
-use crate::tablestore::instance::Instance;
+use crate::tablestore::state::State;
 use crate::tablestore::units::failure::{Charge, Outcome};
 use crate::tablestore::units::meter::Consumes;
 use std::rc::Rc;
@@ -35,44 +35,39 @@ pub struct Splits {
     pub consumed: Consumed,
 }
 
-impl Instance {
-    /// Cuts a table into slices of about the wanted size, from the store's knowledge of its rows, without reading them.
-    ///
-    /// # Errors
-    /// A wrong name, size, unit or limit; `OTSObjectNotExist`.
-    pub async fn compute_split_points_by_size(&self, request: &SplitRequest<'_>) -> Outcome<Splits> {
-        self.clock();
-        self.table_operation().map_err(|error| Charge::Nothing.failure(error))?;
-        let name = TableName::parse(request.table).map_err(|error| Charge::Read.failure(error))?;
-        let table = self.named(name);
-        let splits = self.split(name, request).await.map_err(|error| Charge::Read.failure(error));
-        self.metered_on(table.as_deref(), splits)
-    }
+/// See [`Instance::compute_split_points_by_size`](crate::tablestore::Instance::compute_split_points_by_size).
+pub(crate) async fn compute_split_points_by_size(state: &State, request: &SplitRequest<'_>) -> Outcome<Splits> {
+    state.clock();
+    state.table_operation().map_err(|error| Charge::Nothing.failure(error))?;
+    let name = TableName::parse(request.table).map_err(|error| Charge::Read.failure(error))?;
+    let table = state.catalog.named(name);
+    let splits = split(state, name, request).await.map_err(|error| Charge::Read.failure(error));
+    state.metered_on(table.as_deref(), splits)
+}
 
-    async fn split(&self, name: TableName<'_>, request: &SplitRequest<'_>) -> Result<Splits> {
-        let size = checked_size(request)?;
-        let table = self.readable(name)?;
-        let masses = self.engine.profile(table.tree()).await?;
-        let schema = table.schema();
-        let weights: Vec<u64> = masses.iter().map(|mass| weight(mass, schema)).collect();
-        let most = request.point_limit.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let cuts = cut(&weights, size, most);
-        let partition = |cut: &usize| decode_key(&masses.get(*cut)?.partition)?.pop().and_then(successor);
-        let points: Vec<KeyValue> = cuts.iter().filter_map(partition).collect();
-        let partitions = self.engine.partitions(table.tree());
-        let location = |start: Option<&KeyValue>| {
-            let mut key = Vec::new();
-            if let Some(start) = start {
-                encode_value(start.as_value(), &mut key);
-            }
-            let place = partitions.partition_point(|partition| partition.from <= key).saturating_sub(1);
-            let partition = partitions.get(place).map_or(PartitionId(0), |partition| partition.id);
-            location(table.tree(), table.created(), partition)
-        };
-        let locations = std::iter::once(None).chain(points.iter().map(Some)).map(location).collect();
-        let slices = u32::try_from(points.len() + 1).unwrap_or(u32::MAX);
-        Ok(Splits { schema: Rc::clone(schema), points, locations, consumed: Consumed::reading(slices) })
-    }
+async fn split(state: &State, name: TableName<'_>, request: &SplitRequest<'_>) -> Result<Splits> {
+    let size = checked_size(request)?;
+    let table = state.catalog.readable(name)?;
+    let masses = state.engine.profile(table.tree()).await?;
+    let schema = table.schema();
+    let weights: Vec<u64> = masses.iter().map(|mass| weight(mass, schema)).collect();
+    let most = request.point_limit.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+    let cuts = cut(&weights, size, most);
+    let partition = |cut: &usize| decode_key(&masses.get(*cut)?.partition)?.pop().and_then(successor);
+    let points: Vec<KeyValue> = cuts.iter().filter_map(partition).collect();
+    let partitions = state.engine.partitions(table.tree());
+    let location = |start: Option<&KeyValue>| {
+        let mut key = Vec::new();
+        if let Some(start) = start {
+            encode_value(start.as_value(), &mut key);
+        }
+        let place = partitions.partition_point(|partition| partition.from <= key).saturating_sub(1);
+        let partition = partitions.get(place).map_or(PartitionId(0), |partition| partition.id);
+        location(table.tree(), table.created(), partition)
+    };
+    let locations = std::iter::once(None).chain(points.iter().map(Some)).map(location).collect();
+    let slices = u32::try_from(points.len() + 1).unwrap_or(u32::MAX);
+    Ok(Splits { schema: Rc::clone(schema), points, locations, consumed: Consumed::reading(slices) })
 }
 
 impl Consumes for Splits {

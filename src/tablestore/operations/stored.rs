@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::capacity::storage_bytes;
 use crate::model::select::{self, ReadSelection};
 use crate::model::{KeyReader, TableName};
-use crate::tablestore::instance::Instance;
+use crate::tablestore::state::State;
 use std::ops::{Bound, ControlFlow};
 
 /// A table's metered storage.
@@ -18,35 +18,29 @@ pub struct Stored {
     pub bytes: u64,
 }
 
-impl Instance {
-    /// Weighs a table or an index by reading all of it at one instant. It charges no capacity units: it is the bill, not
-    /// a read.
-    /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
-    ///
-    /// # Errors
-    /// A wrong name; `OTSObjectNotExist`; `Corrupt`.
-    pub async fn compute_storage(&self, name: &str) -> Result<Stored> {
-        let table = self.table(TableName::parse(name)?)?;
-        let (options, now) = (table.options(), self.engine.now_ms());
-        let retention = options.retention();
-        let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
-        let mut visit = |key: &[u8], row: &RowView<'_>| {
-            // An index row exists as long as the columns of its key.
-            let cells = if table.index_of().is_some() { &[][..] } else { row.cells() };
-            if select::exists(cells, row.marker(), retention, now) {
-                let Some(values) = keys.read(key) else {
-                    damaged = true;
-                    return ControlFlow::Break(());
-                };
-                let visible = ReadSelection::everything().apply(row.cells(), retention, now);
-                let key_bytes = table.schema().name_bytes() + values.metered_bytes();
-                stored.rows += 1;
-                stored.bytes += storage_bytes(key_bytes, &visible, &options);
-            }
-            ControlFlow::Continue(())
-        };
-        let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-        self.engine.scan(table.tree(), everything, Direction::Forward, &mut visit).await?;
-        if damaged { Err(Error::corrupt("a stored row", "its key is invalid")) } else { Ok(stored) }
-    }
+/// See [`Instance::compute_storage`](crate::tablestore::Instance::compute_storage).
+/// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
+pub(crate) async fn compute_storage(state: &State, name: &str) -> Result<Stored> {
+    let table = state.catalog.table(TableName::parse(name)?)?;
+    let (options, now) = (table.options(), state.engine.now_ms());
+    let retention = options.retention();
+    let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
+    let mut visit = |key: &[u8], row: &RowView<'_>| {
+        // An index row exists as long as the columns of its key.
+        let cells = if table.index_of().is_some() { &[][..] } else { row.cells() };
+        if select::exists(cells, row.marker(), retention, now) {
+            let Some(values) = keys.read(key) else {
+                damaged = true;
+                return ControlFlow::Break(());
+            };
+            let visible = ReadSelection::everything().apply(row.cells(), retention, now);
+            let key_bytes = table.schema().name_bytes() + values.metered_bytes();
+            stored.rows += 1;
+            stored.bytes += storage_bytes(key_bytes, &visible, &options);
+        }
+        ControlFlow::Continue(())
+    };
+    let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+    state.engine.scan(table.tree(), everything, Direction::Forward, &mut visit).await?;
+    if damaged { Err(Error::corrupt("a stored row", "its key is invalid")) } else { Ok(stored) }
 }

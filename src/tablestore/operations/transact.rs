@@ -1,11 +1,11 @@
 //! Starts, commits and aborts local transactions, and writes in them (R7).
 
-use super::write::RowDecision;
+use super::decision::RowDecision;
 use crate::engine::{Decide, Engine, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::{Consumed, KeyInput, TableName, limits};
-use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::prepared::Written;
+use crate::tablestore::state::State;
 use crate::tablestore::state::answers::Answers;
 use crate::tablestore::state::transaction::{
     ID_BYTES, Transaction, TransactionUse, check_bytes, gone, hex, lock_of, partition_name,
@@ -31,171 +31,133 @@ impl Consumes for Started {
     }
 }
 
-impl Instance {
-    /// Starts a transaction on the rows of one partition key value, which is all of `key`, and locks them.
-    ///
-    /// # Errors
-    /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
-    /// `OTSRowOperationConflict` if another transaction has the rows.
-    pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
-        self.start_local_transaction_of(None, table, key)
-    }
+/// See [`Instance::start_local_transaction_of`](crate::tablestore::Instance::start_local_transaction_of).
+pub(crate) fn start(state: &State, client: Option<u64>, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
+    let started = match start_transaction(state, client, table, key) {
+        Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
+        Err(error) => Err(Charge::Write.failure(error)),
+    };
+    state.metered(table, started)
+}
 
-    /// The same for a client, whose end ends the transaction.
-    ///
-    /// # Errors
-    /// Those of [`start_local_transaction`](Self::start_local_transaction).
-    pub fn start_local_transaction_of(
-        &self,
-        client: Option<u64>,
-        table: TableName<'_>,
-        key: &KeyInput<'_>,
-    ) -> Outcome<Started> {
-        let started = match self.start_transaction(client, table, key) {
-            Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
-            Err(error) => Err(Charge::Write.failure(error)),
-        };
-        self.metered(table, started)
+fn start_transaction(state: &State, client: Option<u64>, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
+    let named = |error: Error| error.in_table(table.as_str());
+    key.check_count().and_then(|()| key.check_row()).map_err(named)?;
+    if key.columns().len() > 1 {
+        return Err(Error::parameter("StartLocalTransaction support only one primary key."));
     }
+    let table = state.catalog.table(table)?;
+    if table.index_of().is_some() || !table.local_transactions() {
+        let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
+        return Err(Error::parameter(text));
+    }
+    let values = key.fit_partition(table.schema()).map_err(|error| error.in_table(table.name()))?;
+    let (mut partition, now) = (Vec::new(), state.clock());
+    values.encode(&mut partition);
+    let lock = lock_of(table.tree(), &partition);
+    let mut open = state.transactions.open.borrow_mut();
+    let steady = state.engine.steady_ms();
+    open.retain(|_, transaction| !transaction.is_over(steady));
+    let most = limits::OPEN_TRANSACTIONS;
+    if open.len() >= most && !open.contains_key(&lock) {
+        let error = Error::new(Code::QuotaExhausted, format!("Number of open transactions exceeds the quota:{most}."));
+        return Err(error.with_hint("Commit or abort open ones; each expires after a minute."));
+    }
+    if open.contains_key(&lock) {
+        let text = format!("Failed to lock txn key: {}", partition_name(&partition));
+        return Err(Error::new(Code::RowOperationConflict, text));
+    }
+    let id = hex(&state.engine.random::<ID_BYTES>());
+    let transaction = Transaction {
+        id: id.clone(),
+        client,
+        table,
+        partition,
+        started: steady,
+        busy: Cell::new(false),
+        committing: Cell::new(false),
+        bytes: Cell::new(0),
+        shown: Cell::new(0),
+        overlay: Overlay::new(now),
+        records: RefCell::default(),
+        recorded: Cell::default(),
+    };
+    state.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
+    // A load must not become visible in the middle of it.
+    state.engine.end_loads(transaction.table.tree());
+    open.insert(lock, Rc::new(transaction));
+    Ok(id)
+}
 
-    fn start_transaction(&self, client: Option<u64>, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
-        let named = |error: Error| error.in_table(table.as_str());
-        key.check_count().and_then(|()| key.check_row()).map_err(named)?;
-        if key.columns().len() > 1 {
-            return Err(Error::parameter("StartLocalTransaction support only one primary key."));
-        }
-        let table = self.table(table)?;
-        if table.index_of().is_some() || !table.local_transactions() {
-            let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
-            return Err(Error::parameter(text));
-        }
-        let values = key.fit_partition(table.schema()).map_err(|error| error.in_table(table.name()))?;
-        let (mut partition, now) = (Vec::new(), self.clock());
-        values.encode(&mut partition);
-        let lock = lock_of(table.tree(), &partition);
-        let mut open = self.transactions.open.borrow_mut();
-        let steady = self.engine.steady_ms();
-        open.retain(|_, transaction| !transaction.is_over(steady));
-        let most = limits::OPEN_TRANSACTIONS;
-        if open.len() >= most && !open.contains_key(&lock) {
-            let error =
-                Error::new(Code::QuotaExhausted, format!("Number of open transactions exceeds the quota:{most}."));
-            return Err(error.with_hint("Commit or abort open ones; each expires after a minute."));
-        }
-        if open.contains_key(&lock) {
-            let text = format!("Failed to lock txn key: {}", partition_name(&partition));
-            return Err(Error::new(Code::RowOperationConflict, text));
-        }
-        let id = hex(&self.engine.random::<ID_BYTES>());
-        let transaction = Transaction {
-            id: id.clone(),
-            client,
-            table,
-            partition,
-            started: steady,
-            busy: Cell::new(false),
-            committing: Cell::new(false),
-            bytes: Cell::new(0),
-            shown: Cell::new(0),
-            overlay: Overlay::new(now),
-            records: RefCell::default(),
-            recorded: Cell::default(),
-        };
-        self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
-        // A load must not become visible in the middle of it.
-        self.engine.end_loads(transaction.table.tree());
-        open.insert(lock, Rc::new(transaction));
-        Ok(id)
+/// See [`Instance::commit_transaction`](crate::tablestore::Instance::commit_transaction).
+pub(crate) async fn commit(state: &State, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
+    let failed = |error| Charge::Write.failure(error);
+    if let Some(known) = state.answers.recall(origin, 0) {
+        return known.map(|written| written.consumed).map_err(failed);
     }
+    let now = state.clock();
+    let mut using = match enter_alone(state, id) {
+        Ok(using) => using,
+        Err(error) => return state.metered_on(None, Err(failed(error))),
+    };
+    let (table, partition) = (&using.transaction.table, &using.transaction.partition);
+    if let Err(error) = state.admit(table, partition, Consumed::writing(1), now) {
+        return state.metered_on(Some(table), Err(failed(error)));
+    }
+    using.ends = true;
+    let done = async {
+        using.transaction.committing.set(true);
+        let rows = using.overlay().keys();
+        let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
+        let answer = (&state.answers, origin, state.engine.last_stamp());
+        let engine = &state.engine;
+        let mut commit = Commit { engine, transaction: &using.transaction, rows: &own, answer };
+        state.engine.write_unseen(&own, origin, &mut commit).await
+    };
+    let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
+    state.metered_on(Some(&using.transaction.table), done)
+}
 
-    /// Commits a transaction: stores all its writes at once, or none. It is over afterwards, whatever the result, unless
-    /// its partition key value is over its limit (C5): then it can be committed later.
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`;
-    /// errors of a write.
-    pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
-        let failed = |error| Charge::Write.failure(error);
-        if let Some(known) = self.answers.recall(origin, 0) {
-            return known.map(|written| written.consumed).map_err(failed);
+/// See [`Instance::abort_transaction`](crate::tablestore::Instance::abort_transaction).
+pub(crate) fn abort(state: &State, id: &str) -> Outcome<Consumed> {
+    match enter_alone(state, id) {
+        Ok(mut using) => {
+            using.ends = true;
+            state.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
         }
-        let now = self.clock();
-        let mut using = match self.enter_alone(id) {
-            Ok(using) => using,
-            Err(error) => return self.metered_on(None, Err(failed(error))),
-        };
-        let (table, partition) = (&using.transaction.table, &using.transaction.partition);
-        if let Err(error) = self.admit(table, partition, Consumed::writing(1), now) {
-            return self.metered_on(Some(table), Err(failed(error)));
-        }
-        using.ends = true;
-        let done = async {
-            using.transaction.committing.set(true);
-            let rows = using.overlay().keys();
-            let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
-            let answer = (&self.answers, origin, self.engine.last_stamp());
-            let engine = &self.engine;
-            let mut commit = Commit { engine, transaction: &using.transaction, rows: &own, answer };
-            self.engine.write_unseen(&own, origin, &mut commit).await
-        };
-        let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
-        self.metered_on(Some(&using.transaction.table), done)
+        Err(error) => state.metered_on(None, Err(Charge::Write.failure(error))),
     }
+}
 
-    /// Aborts a transaction: none of its writes ever takes effect.
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`.
-    pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
-        match self.enter_alone(id) {
-            Ok(mut using) => {
-                using.ends = true;
-                self.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
-            }
-            Err(error) => self.metered_on(None, Err(Charge::Write.failure(error))),
-        }
-    }
+/// Enters a transaction for a metered operation of its own.
+fn enter_alone<'s>(state: &'s State, id: &str) -> Result<TransactionUse<'s>> {
+    state.clock();
+    state.transactions.enter(id, state.engine.steady_ms())
+}
 
-    /// Ends the transactions of a client without a commit. One that is being committed ends by itself.
-    pub fn end_transactions_of(&self, client: u64) {
-        self.transactions.end_of_client(client);
+/// Runs a checked write inside a transaction.
+pub(crate) async fn write_inside(
+    state: &State,
+    using: &TransactionUse<'_>,
+    deciding: &mut RowDecision<'_, '_, '_>,
+) -> Result<()> {
+    let ready = deciding.ready;
+    let Transaction { bytes: written, recorded, .. } = &*using.transaction;
+    let bytes = written.get() + ready.bytes;
+    check_bytes(bytes, limits::TRANSACTION_BYTES)?;
+    check_bytes(recorded.get(), limits::TRANSACTION_RECORD_BYTES)
+        .map_err(|error| error.with_hint("These are old values for the stream: originColumns."))?;
+    let row = (ready.table.tree(), &ready.key[..]);
+    state.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
+    if ready.table.is_streamed() {
+        let record = Stream::record(ready, &deciding.decided);
+        recorded.set(recorded.get() + record.len());
+        using.transaction.records.borrow_mut().push((ready.key.clone(), record));
     }
-
-    /// Enters the transaction that the request names, if it names one.
-    pub(crate) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
-        transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
-    }
-
-    /// Enters a transaction for a metered operation of its own.
-    fn enter_alone(&self, id: &str) -> Result<TransactionUse<'_>> {
-        self.clock();
-        self.transactions.enter(id, self.engine.steady_ms())
-    }
-
-    /// Runs a checked write inside a transaction.
-    pub(crate) async fn write_inside(
-        &self,
-        using: &TransactionUse<'_>,
-        deciding: &mut RowDecision<'_, '_, '_>,
-    ) -> Result<()> {
-        let ready = deciding.ready;
-        let Transaction { bytes: written, recorded, .. } = &*using.transaction;
-        let bytes = written.get() + ready.bytes;
-        check_bytes(bytes, limits::TRANSACTION_BYTES)?;
-        check_bytes(recorded.get(), limits::TRANSACTION_RECORD_BYTES)
-            .map_err(|error| error.with_hint("These are old values for the stream: originColumns."))?;
-        let row = (ready.table.tree(), &ready.key[..]);
-        self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
-        if ready.table.is_streamed() {
-            let record = Stream::record(ready, &deciding.decided);
-            recorded.set(recorded.get() + record.len());
-            using.transaction.records.borrow_mut().push((ready.key.clone(), record));
-        }
-        written.set(bytes);
-        let shown = &using.transaction.shown;
-        shown.set(shown.get().max(deciding.decided.shown));
-        using.check_alive(self.engine.steady_ms())
-    }
+    written.set(bytes);
+    let shown = &using.transaction.shown;
+    shown.set(shown.get().max(deciding.decided.shown));
+    using.check_alive(state.engine.steady_ms())
 }
 
 /// The writes of a transaction at its commit.

@@ -3,11 +3,11 @@
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyInput, KeyValue, TableName, TableSchema};
-use crate::tablestore::instance::Instance;
 use crate::tablestore::rows::point_read::encoded;
 use crate::tablestore::rows::range::range_of;
 use crate::tablestore::rows::range_scan::decoded;
 use crate::tablestore::rows::request::{GetRange, MOST_WAIT_MS};
+use crate::tablestore::state::State;
 use std::ops::Bound;
 use std::rc::Rc;
 
@@ -36,47 +36,39 @@ pub struct ChangedRows {
     pub schema: Rc<TableSchema>,
 }
 
-impl Instance {
-    /// Which of the watched rows have changed since `place`: at once if one has, if the place is not known, or unless it
-    /// `waits`; else after the next stored change among them, or after some seconds. Without a place: where to begin, at
-    /// once; what is read after that has all earlier changes. A change may leave its row as it was. Rows that expire do not
-    /// count.
-    ///
-    /// # Errors
-    /// Those of a read of the same rows. Errors of an engine that has ended.
-    pub async fn changed_rows(
-        &self,
-        name: TableName<'_>,
-        watched: &Watched<'_>,
-        place: Option<ChangePlace>,
-        waits: bool,
-    ) -> Result<ChangedRows> {
-        let table = self.readable(name)?;
-        let range = match watched {
-            Watched::Row(key) => {
-                key.check_row().map_err(|error| error.in_table(name.as_str()))?;
-                let (_, key) = encoded(key, &table)?;
-                KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
+/// See [`Instance::changed_rows`](crate::tablestore::Instance::changed_rows).
+pub(crate) async fn changed_rows(
+    state: &State,
+    name: TableName<'_>,
+    watched: &Watched<'_>,
+    place: Option<ChangePlace>,
+    waits: bool,
+) -> Result<ChangedRows> {
+    let table = state.catalog.readable(name)?;
+    let range = match watched {
+        Watched::Row(key) => {
+            key.check_row().map_err(|error| error.in_table(name.as_str()))?;
+            let (_, key) = encoded(key, &table)?;
+            KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
+        }
+        Watched::Range { range: request, last } => {
+            for end in [&request.start, &request.end] {
+                end.check_end().map_err(|error| error.in_table(name.as_str()))?;
             }
-            Watched::Range { range: request, last } => {
-                for end in [&request.start, &request.end] {
-                    end.check_end().map_err(|error| error.in_table(name.as_str()))?;
+            let mut range = range_of(request, table.schema()).map_err(|error| error.in_table(name.as_str()))?;
+            if let Some(last) = last {
+                let (_, key) = encoded(last, &table)?;
+                match request.direction {
+                    Direction::Forward => range.upper = Bound::Included(key),
+                    Direction::Backward => range.lower = Bound::Included(key),
                 }
-                let mut range = range_of(request, table.schema()).map_err(|error| error.in_table(name.as_str()))?;
-                if let Some(last) = last {
-                    let (_, key) = encoded(last, &table)?;
-                    match request.direction {
-                        Direction::Forward => range.upper = Bound::Included(key),
-                        Direction::Backward => range.lower = Bound::Included(key),
-                    }
-                }
-                range
             }
-        };
-        let changed = self.engine.changed(table.tree(), range, place, if waits { MOST_WAIT_MS } else { 0 }).await?;
-        // It may be deleted by now.
-        let schema = Rc::clone(self.readable(name)?.schema());
-        let keys = changed.keys.map(|keys| keys.iter().map(|key| decoded(key)).collect());
-        Ok(ChangedRows { place: changed.place, keys: keys.transpose()?, schema })
-    }
+            range
+        }
+    };
+    let changed = state.engine.changed(table.tree(), range, place, if waits { MOST_WAIT_MS } else { 0 }).await?;
+    // It may be deleted by now.
+    let schema = Rc::clone(state.catalog.readable(name)?.schema());
+    let keys = changed.keys.map(|keys| keys.iter().map(|key| decoded(key)).collect());
+    Ok(ChangedRows { place: changed.place, keys: keys.transpose()?, schema })
 }

@@ -6,7 +6,6 @@ pub(super) mod column_filter;
 pub(super) mod decide;
 pub(super) mod derived;
 pub(super) mod fits;
-pub(super) mod in_order;
 pub(super) mod index;
 pub(super) mod old_cells;
 pub(super) mod point_read;

@@ -7,6 +7,7 @@ use crate::model::filter::CheckedFilter;
 use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};
 use crate::tablestore::table::Table;
 use crate::tablestore::units::failure::{Charge, Failure};
+use crate::tablestore::units::meter::Consumes;
 use std::rc::Rc;
 
 /// The result of a write.
@@ -16,6 +17,12 @@ pub struct Written {
     pub consumed: Consumed,
     /// The content that it was asked to return.
     pub row: Option<ReturnedRow>,
+}
+
+impl Consumes for Written {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
 }
 
 /// The returned content of a write.

@@ -4,6 +4,7 @@
 //! protocol check them, and [`authorize`] gives the answer.
 
 use crate::error::{Code, Error, Result};
+use std::cell::RefCell;
 use std::fmt;
 
 /// A right of a key.
@@ -58,6 +59,48 @@ impl fmt::Debug for AccessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, rights, enabled, created, .. } = self;
         write!(f, "access key {id}, {rights:?}, enabled {enabled}, created {created}")
+    }
+}
+
+/// The access keys of an instance, ascending by id.
+pub(crate) struct AccessKeys(RefCell<Vec<AccessKey>>);
+
+impl AccessKeys {
+    /// These keys, which ascend.
+    pub(crate) fn new(keys: Vec<AccessKey>) -> Self {
+        Self(RefCell::new(keys))
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<AccessKey> {
+        self.0.borrow().clone()
+    }
+
+    /// Their number.
+    pub(crate) fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// The key with this id.
+    pub(crate) fn get(&self, id: &str) -> Option<AccessKey> {
+        self.0.borrow().iter().find(|key| key.id == id).cloned()
+    }
+
+    /// Adds a stored key, or changes the one with its id.
+    pub(crate) fn put(&self, key: &AccessKey) {
+        let mut keys = self.0.borrow_mut();
+        match keys.iter_mut().find(|other| other.id == key.id) {
+            Some(other) => *other = key.clone(),
+            None => {
+                let place = keys.partition_point(|other| other.id < key.id);
+                keys.insert(place, key.clone());
+            }
+        }
+    }
+
+    /// Removes the key with this id.
+    pub(crate) fn remove(&self, id: &str) {
+        self.0.borrow_mut().retain(|key| key.id != id);
     }
 }
 

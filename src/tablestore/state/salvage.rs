@@ -1,6 +1,6 @@
 //! Tables that a damaged catalog lacks.
 
-use super::catalog::{self, Catalog};
+use super::catalog_rows::{self, StoredCatalog};
 use crate::engine::{Direction, Engine, KeyRange};
 use crate::error::Result;
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};
@@ -10,14 +10,14 @@ use std::ops::{Bound, ControlFlow};
 
 /// Adds a table for each tree with rows that the damaged catalog does not know. Only the table's name and the names of
 /// its key columns are lost.
-pub(crate) async fn find_tables(engine: &Engine, catalog: &mut Catalog) -> Result<()> {
-    if engine.missing().iter().all(|one| one.tree.is_some_and(|tree| tree != catalog::TREE)) {
+pub(crate) async fn find_tables(engine: &Engine, catalog: &mut StoredCatalog) -> Result<()> {
+    if engine.missing().iter().all(|one| one.tree.is_some_and(|tree| tree != catalog_rows::TREE)) {
         return Ok(());
     }
     for tree in engine.trees() {
         let own = |table: &Table| table.tree() == tree || table.stream().is_some_and(|stream| stream.tree == tree);
         let known = catalog.tables.iter().any(own);
-        if known || [catalog::TREE, meter::TREE].contains(&tree) {
+        if known || [catalog_rows::TREE, meter::TREE].contains(&tree) {
             continue;
         }
         let mut key = None;

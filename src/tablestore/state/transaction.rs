@@ -5,7 +5,7 @@
 //! timer runs. An expired transaction is unusable; the next request that meets its lock removes it.
 //!
 //! Versions are stamped when a row is written, not at the commit. They increase row by row like those of plain writes,
-//! because they come from the same [`Stamper`](crate::tablestore::rows::time::Stamper). An aborted transaction leaves a harmless gap.
+//! because they come from the same [`Stamps`](super::stamps::Stamps). An aborted transaction leaves a harmless gap.
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::{KeyRange, Overlay, TreeId};

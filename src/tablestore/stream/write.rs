@@ -3,11 +3,10 @@
 use super::record::Record;
 use crate::engine::{Engine, Writes};
 use crate::error::{Error, Result};
-use crate::model::version::Retention;
 use crate::model::{KeyReader, RecordPlace, RowChange};
 use crate::tablestore::rows::decide::Decision;
 use crate::tablestore::rows::prepared::PreparedWrite;
-use crate::tablestore::state::catalog;
+use crate::tablestore::state::catalog_rows;
 use crate::tablestore::table::Table;
 use crate::tablestore::table::stream::{HOUR_MS, Stream};
 
@@ -104,7 +103,7 @@ impl Stream {
         }
         // A failed commit may have had the last change.
         if !shards.is_stored(engine.failures()) && !table.is_ended() && !self.ended.get() {
-            writes.beside(|writes| catalog::put_stream(table, self, &shards, time, writes));
+            writes.beside(|writes| catalog_rows::put_stream(table, self, &shards, time, writes));
             shards.set_stored(engine.failures());
         }
     }
@@ -117,11 +116,4 @@ pub(crate) fn recorder(key: &[u8], change: &RowChange<'_>) -> Result<Vec<u8>> {
     let mut reader = KeyReader::default();
     let key = reader.read(key).ok_or_else(|| Error::internal("the key of a change that a stream records is none"))?;
     Ok(Record::encode(key.iter(), change, &[]))
-}
-
-/// Has the engine keep the stream's records. Until expired ones were marked, none is removed.
-pub(crate) fn keep(engine: &Engine, stream: &Stream) {
-    let time_to_live = Some(i64::from(stream.hours.get()) * 3600);
-    engine.set_retention(stream.tree, Retention { max_versions: 1, time_to_live });
-    engine.set_floor(stream.tree, i64::MIN);
 }

@@ -1,7 +1,8 @@
 //! The stream of a table: what is known of it, but for its records (ST1, ST2).
 
 use super::shards::Shards;
-use crate::engine::{ShapeSeen, TreeId};
+use crate::engine::{Engine, ShapeSeen, TreeId};
+use crate::model::version::Retention;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -63,5 +64,12 @@ impl Stream {
     /// The id of the stream of the table with this name. A stream that is enabled again has another one.
     pub(crate) fn id(&self, table: &str) -> String {
         format!("{table}_{}_{}", self.enabled, self.tree.0)
+    }
+
+    /// Has the engine keep its records. Until expired ones were marked, none is removed.
+    pub(crate) fn keep(&self, engine: &Engine) {
+        let time_to_live = Some(i64::from(self.hours.get()) * 3600);
+        engine.set_retention(self.tree, Retention { max_versions: 1, time_to_live });
+        engine.set_floor(self.tree, i64::MIN);
     }
 }

@@ -18,11 +18,14 @@ use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Code, Result};
 use crate::format::tally;
-use crate::model::meter::{self, Account, HOURS, Period, SECONDS, Tally, ThroughputStep};
+use crate::model::meter::{self, Account, HOURS, NOBODY, Period, SECONDS, Tally, ThroughputStep};
+use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, Consumed, KeyReader, KeyValue, ReservedThroughput, ValueRef, encode_key};
-use std::cell::{Cell, RefCell};
+use crate::tablestore::table::Table;
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
 
 /// The tree of the meter's rows. Trees of tables count from 1.
 pub(crate) const TREE: TreeId = TreeId::METER;
@@ -45,24 +48,26 @@ impl Consumes for Consumed {
 /// Counts that are not stored yet.
 #[derive(Debug)]
 pub(crate) struct Counted {
+    /// The second of the clock.
     pub(crate) second: i64,
-    pub(crate) uses: Vec<(Account, Consumed, ReservedThroughput)>,
+    uses: Vec<(Account, Consumed, ReservedThroughput)>,
 }
 
 /// The meter of an instance. Tables hold their units of the running second.
 #[derive(Debug)]
 pub(crate) struct Meter {
     /// The running second.
-    pub(crate) second: Cell<i64>,
+    second: Cell<i64>,
     /// Units in it of requests on tables that do not exist.
-    pub(crate) nobody: Cell<Consumed>,
+    nobody: Cell<Consumed>,
     /// Units of requests that were answered after their table was deleted or got a new tree.
-    pub(crate) late: RefCell<Vec<(Account, Consumed)>>,
+    late: RefCell<Vec<(Account, Consumed)>>,
     /// All units since the opening.
-    pub(crate) used: Cell<[u64; 2]>,
-    pub(crate) waiting: RefCell<VecDeque<Counted>>,
+    used: Cell<[u64; 2]>,
+    waiting: RefCell<VecDeque<Counted>>,
     /// Whether a task is storing counts.
-    pub(crate) saving: Cell<bool>,
+    saving: Cell<bool>,
+    /// Turns for what must not see the meter half written.
     pub(crate) turns: Turns,
 }
 
@@ -81,12 +86,63 @@ impl Default for Meter {
 }
 
 impl Meter {
-    pub(crate) fn wait(&self, counted: Counted) {
+    /// Whether the running second is another one.
+    pub(crate) fn is_over(&self, second: i64) -> bool {
+        second != self.second.get()
+    }
+
+    /// Begins a second, once the one before is closed.
+    pub(crate) fn begin(&self, second: i64) {
+        self.second.set(second);
+    }
+
+    /// Read and write units since the opening.
+    pub(crate) fn used(&self) -> [u64; 2] {
+        self.used.get()
+    }
+
+    /// Counts units of a table, or of a request on a table that does not exist (C4).
+    pub(crate) fn count(&self, table: Option<&Table>, consumed: Consumed) {
+        let [read, write] = self.used.get();
+        self.used.set([read + u64::from(consumed.read), write + u64::from(consumed.write)]);
+        match table {
+            Some(table) if !table.is_ended() => table.count(consumed),
+            Some(table) => self.late.borrow_mut().push((table.account(), consumed)),
+            None => self.nobody.set(self.nobody.get() + consumed),
+        }
+    }
+
+    /// Moves the counts of the running second to those that wait to be stored.
+    pub(crate) fn close_second<'t>(&self, tables: impl Iterator<Item = &'t Rc<Table>>) {
+        let mut uses = Vec::new();
+        let nobody = self.nobody.take();
+        if nobody != Consumed::default() {
+            uses.push((NOBODY, nobody, ReservedThroughput::default()));
+        }
+        let late = self.late.take().into_iter();
+        uses.extend(late.map(|(account, consumed)| (account, consumed, ReservedThroughput::default())));
+        for table in tables {
+            let consumed = table.take_counted();
+            if consumed != Consumed::default() {
+                uses.push((table.account(), consumed, table.throughput()));
+            }
+        }
+        if !uses.is_empty() {
+            self.wait(Counted { second: self.second.get(), uses });
+        }
+    }
+
+    fn wait(&self, counted: Counted) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.len() >= MOST_WAITING {
             waiting.pop_front();
         }
         waiting.push_back(counted);
+    }
+
+    /// The counts that are not stored yet.
+    pub(crate) fn waiting(&self) -> Ref<'_, VecDeque<Counted>> {
+        self.waiting.borrow()
     }
 }
 
@@ -211,6 +267,24 @@ fn key(period: Period, number: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(18);
     encode_key(&[KeyValue::Integer(kind), KeyValue::Integer(number)], &mut key);
     key
+}
+
+/// Sets how long the meter's rows are kept.
+pub(crate) fn keep(engine: &Engine) {
+    let thirty_days = HOURS * Period::Hour.seconds();
+    engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
+}
+
+/// Stores waiting counts in the background, unless that is under way.
+pub(crate) fn save_soon(engine: &Rc<Engine>, meter: &Rc<Meter>) {
+    if meter.waiting.borrow().is_empty() || meter.saving.replace(true) {
+        return;
+    }
+    let (of, meter) = (Rc::clone(engine), Rc::clone(meter));
+    engine.spawn(Box::pin(async move {
+        drop(save(&of, &meter).await);
+        meter.saving.set(false);
+    }));
 }
 
 /// Stores waiting counts. If the storage is full they go on waiting; other failures lose them. Until the turn is dropped,

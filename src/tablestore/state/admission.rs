@@ -1,12 +1,12 @@
 //! Admission of requests (C5).
 
+use super::State;
 use crate::error::Result;
 use crate::model::Consumed;
-use crate::tablestore::instance::Instance;
 use crate::tablestore::table::Table;
 use crate::tablestore::units::throttle::Partition;
 
-impl Instance {
+impl State {
     /// Lets a request use units of a row, or refuses it.
     pub(crate) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
         self.throttle.take_of(table.tree(), key, units(consumed), now)
