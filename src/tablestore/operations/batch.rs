@@ -110,9 +110,9 @@ async fn start_row<'f>(
             let (table, charge) = (Rc::clone(&ready.table), charge(ready.write));
             RowTask::Over(BatchRow::Accepted(accepted, written, table, charge))
         }
-        Ok(WriteStart::Drawn(draw, reading)) => {
+        Ok(WriteStart::Waits(waiting)) => {
             let mut row = RowTask::Waits(Box::pin(async move {
-                let done = go_on(state, using, ready, origin, (draw, reading)).await;
+                let done = go_on(state, using, ready, origin, waiting).await;
                 let done = done.inspect_err(|failure| state.answers.refuse(origin, ready.row, &failure.error));
                 state.metered_on(Some(&ready.table), done)
             }));

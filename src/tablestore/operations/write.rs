@@ -23,12 +23,52 @@ use crate::tablestore::state::stamps::StampHold;
 use crate::tablestore::state::transaction::TransactionUse;
 use crate::tablestore::units::failure::Outcome;
 
+/// The way of a write into the log.
+#[derive(Clone, Copy)]
+enum Route {
+    /// With this stamp, whatever is stored.
+    Append(i64),
+    /// The store has just chosen its key: there is no stored row.
+    Assigned,
+    /// Decided in the engine, from its stored row if it depends on that.
+    Decide,
+}
+
+impl Route {
+    /// The way of a write with this stamp, whose answer may have to be stored with it.
+    fn of(ready: &PreparedWrite<'_, '_>, draw: Draw, keeps_answer: bool) -> Self {
+        match draw {
+            Draw::Stamp(stamp) if ready.is_alone() && !keeps_answer => Self::Append(stamp),
+            Draw::Stamp(_) if ready.assigned => Self::Assigned,
+            _ => Self::Decide,
+        }
+    }
+
+    /// The same for a write that has to wait. While one with an auto-increment key waits, the commit that it relies on may
+    /// fail: it then reserves its values anew, which only a decision does.
+    fn of_waiting(self, ready: &PreparedWrite<'_, '_>) -> Self {
+        match self {
+            Self::Append(_) if ready.assigned => Self::Assigned,
+            Self::Append(_) if ready.table.schema().auto_increment().is_some() => Self::Decide,
+            other => other,
+        }
+    }
+}
+
 /// A write that was begun.
 pub(crate) enum WriteStart<'s> {
     /// It is complete once it is stored, with this result.
     Accepted(Receipt, Written),
-    /// It has its stamp, or has to read its row for that.
-    Drawn(Draw, Option<StampHold<'s>>),
+    /// It has to wait.
+    Waits(WaitingWrite<'s>),
+}
+
+/// A write that has its stamp, or has to read its row for that.
+pub(crate) struct WaitingWrite<'s> {
+    route: Route,
+    draw: Draw,
+    /// Marks that it reads its row.
+    _reading: Option<StampHold<'s>>,
 }
 
 /// See [`Instance::write_row_in`](crate::tablestore::Instance::write_row_in).
@@ -121,7 +161,7 @@ async fn perform(
             Ok(written)
         }
         // Most writes are accepted at once, and must not carry the state that others need.
-        WriteStart::Drawn(draw, reading) => Box::pin(go_on(state, using, ready, origin, (draw, reading))).await,
+        WriteStart::Waits(waiting) => Box::pin(go_on(state, using, ready, origin, waiting)).await,
     }
 }
 
@@ -144,21 +184,38 @@ pub(crate) fn begin<'s>(
     });
     allowed.map_err(|error| charge(write).failure(error))?;
     let (draw, reading) = state.stamps.draw(ready.row_hash(), *now);
+    let route = Route::of(ready, draw, state.answers.keep(origin));
     if using.is_none() {
-        let accepted = match draw {
-            Draw::Stamp(stamp) if ready.is_alone() && !state.answers.keep(origin) => {
-                let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
-                let accepted = state.engine.write_now(table.tree(), key, &change, origin);
-                Ok(accepted.map(|accepted| (accepted, ready.written())))
-            }
-            draw if !ready.assigned => decide_now(state, ready, draw, origin),
-            _ => Ok(None),
-        };
-        if let Some((accepted, written)) = accepted.map_err(|error| charge(write).failure(error))? {
+        let accepted = accept(state, ready, origin, (route, draw)).map_err(|error| charge(write).failure(error))?;
+        if let Some((accepted, written)) = accepted {
             return Ok(WriteStart::Accepted(accepted, written));
         }
     }
-    Ok(WriteStart::Drawn(draw, reading))
+    Ok(WriteStart::Waits(WaitingWrite { route, draw, _reading: reading }))
+}
+
+/// Has the engine accept a write, if it need not wait for its row.
+fn accept(
+    state: &State,
+    ready: &PreparedWrite<'_, '_>,
+    origin: Option<Origin>,
+    (route, draw): (Route, Draw),
+) -> Result<Option<(Receipt, Written)>> {
+    let tree = ready.table.tree();
+    match route {
+        Route::Append(stamp) => {
+            let change = RowChange { kind: ready.write.kind(), stamp, cells: &plan(&ready.write.mutation, stamp) };
+            let accepted = state.engine.write_now(tree, &ready.key, &change, origin);
+            Ok(accepted.map(|accepted| (accepted, ready.written())))
+        }
+        Route::Assigned => Ok(None),
+        Route::Decide => {
+            let mut deciding = RowDecision::new(state, ready, draw, origin);
+            let sees = !deciding.is_decided();
+            let accepted = state.engine.modify_now((tree, &ready.key), sees, origin, &mut deciding)?;
+            Ok(accepted.map(|accepted| (accepted, deciding.written())))
+        }
+    }
 }
 
 /// Continues a write that was begun and not accepted.
@@ -167,62 +224,41 @@ pub(crate) async fn go_on(
     using: Option<&TransactionUse<'_>>,
     ready: &PreparedWrite<'_, '_>,
     origin: Option<Origin>,
-    (draw, _reading): (Draw, Option<StampHold<'_>>),
+    waiting: WaitingWrite<'_>,
 ) -> Outcome<Written> {
-    let PreparedWrite { write, table, key, .. } = ready;
-    let done = match draw {
-        // While a write with an auto-increment key waits, the commit that it relies on may fail: it then reserves its
-        // values anew.
-        Draw::Stamp(stamp)
-            if using.is_none()
-                && ready.is_alone()
-                && table.schema().auto_increment().is_none()
-                && !state.answers.keep(origin) =>
-        {
-            let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
-            state.engine.write(table.tree(), key, &change, origin).await.map(|()| ready.written())
+    let done = match using {
+        Some(using) => {
+            let mut deciding = RowDecision::new(state, ready, waiting.draw, None);
+            write_inside(state, using, &mut deciding).await.map(|()| deciding.written())
         }
-        draw => decide(state, using, ready, draw, origin).await,
+        None => write_waiting(state, ready, origin, &waiting).await,
     };
-    done.map_err(|error| charge(write).failure(error))
+    done.map_err(|error| charge(ready.write).failure(error))
 }
 
-/// Runs a write that depends on its row at once, if that row can be read at once.
-fn decide_now(
+/// Writes a row once the engine lets it.
+async fn write_waiting(
     state: &State,
     ready: &PreparedWrite<'_, '_>,
-    draw: Draw,
     origin: Option<Origin>,
-) -> Result<Option<(Receipt, Written)>> {
-    let mut deciding = RowDecision::new(state, ready, draw, origin);
-    let (row, sees) = ((ready.table.tree(), &ready.key[..]), !deciding.is_decided());
-    let accepted = state.engine.modify_now(row, sees, origin, &mut deciding)?;
-    Ok(accepted.map(|accepted| (accepted, deciding.written())))
-}
-
-/// Runs a write that depends on its row, or writes to other rows too.
-async fn decide(
-    state: &State,
-    using: Option<&TransactionUse<'_>>,
-    ready: &PreparedWrite<'_, '_>,
-    draw: Draw,
-    origin: Option<Origin>,
+    waiting: &WaitingWrite<'_>,
 ) -> Result<Written> {
-    let mut deciding = RowDecision::new(state, ready, draw, origin.filter(|_| using.is_none()));
-    if let Some(using) = using {
-        write_inside(state, using, &mut deciding).await?;
-    } else {
-        let row = [(ready.table.tree(), &ready.key[..])];
-        let known = ready.assigned && draw != Draw::Read;
-        if known {
-            // A key that was just assigned has no stored row.
+    let row = [(ready.table.tree(), &ready.key[..])];
+    let mut deciding = RowDecision::new(state, ready, waiting.draw, origin);
+    match waiting.route.of_waiting(ready) {
+        Route::Append(stamp) => {
+            let change = RowChange { kind: ready.write.kind(), stamp, cells: &plan(&ready.write.mutation, stamp) };
+            state.engine.write(ready.table.tree(), &ready.key, &change, origin).await?;
+            return Ok(ready.written());
+        }
+        Route::Assigned => {
             deciding.see(0, None)?;
-        }
-        if known || deciding.is_decided() && ready.table.schema().auto_increment().is_none() {
             state.engine.write_unseen(&row, origin, &mut deciding).await?;
-        } else {
-            state.engine.modify(&row, origin, &mut deciding).await?;
         }
+        Route::Decide if deciding.is_decided() && ready.table.schema().auto_increment().is_none() => {
+            state.engine.write_unseen(&row, origin, &mut deciding).await?;
+        }
+        Route::Decide => state.engine.modify(&row, origin, &mut deciding).await?,
     }
     Ok(deciding.written())
 }
