@@ -6,7 +6,7 @@
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 //!
-//! Each room uses those below it, and no two files use each other:
+//! Each room uses those below it, and no two files use each other (`cargo xtask structure` checks that):
 //!
 //! | room | has |
 //! |---|---|
