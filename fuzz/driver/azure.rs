@@ -95,7 +95,7 @@ pub(crate) fn azure(data: &[u8]) {
         let engine = Engine::open(MemoryStorage::new(), Rc::new(env.clone()), options).await.expect("opens");
         Instance::open(engine, InstanceOptions::default()).await.expect("opens")
     });
-    let made = env.run(instance.create_access_key(Rights::of(&[Right::Read, Right::Write, Right::Admin])));
+    let made = env.run(instance.access_keys().create(Rights::of(&[Right::Read, Right::Write, Right::Admin])));
     let secret = made.expect("made").secret;
     let pass = |request: &Request<'_>, access| env.run(answer(&instance, request, access, None)).expect("answered");
     let send = |method, url: &str, body: &str| {

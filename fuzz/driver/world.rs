@@ -167,18 +167,18 @@ impl World {
     fn change_access_keys(&self, input: &mut Input<'_>) -> Result<()> {
         let all = [Right::Read, Right::Write, Right::Admin];
         let rights = Rights::of(&all[..input.pick(4)]);
-        let known = self.instance.access_keys();
+        let known = self.instance.access_keys().all();
         let id = match known.get(input.pick(3)) {
             Some(key) => key.id.clone(),
             None => input.text(),
         };
         match input.pick(3) {
-            0 => self.env.run(self.instance.create_access_key(rights)).map(drop),
+            0 => self.env.run(self.instance.access_keys().create(rights)).map(drop),
             1 => {
                 let (enabled, rights) = (input.some(|input| input.one_in(2)), input.some(|_| rights));
-                self.env.run(self.instance.update_access_key(&id, enabled, rights)).map(drop)
+                self.env.run(self.instance.access_keys().update(&id, enabled, rights)).map(drop)
             }
-            _ => self.env.run(self.instance.delete_access_key(&id)),
+            _ => self.env.run(self.instance.access_keys().delete(&id)),
         }
     }
 

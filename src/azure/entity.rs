@@ -3,6 +3,7 @@
 use super::AzureResult;
 use super::edm::EdmValue;
 use super::error::AzureCode;
+use super::text::utf16_length;
 use std::borrow::Cow;
 
 /// Properties of an entity besides the three of the system (L1).
@@ -114,10 +115,4 @@ pub fn check_limits(properties: usize, bytes: usize) -> AzureResult<()> {
         return Err(AzureCode::EntityTooLarge.into());
     }
     Ok(())
-}
-
-/// The UTF-16 units of a text: the service counts in them.
-#[must_use]
-pub fn utf16_length(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }

@@ -4,7 +4,7 @@
 
 use super::date_time::{MILLISECOND, UNIX_EPOCH};
 use super::entity::{EntityChange, EntityOp, IfMatch, base_size, check_limits, property_size};
-use super::store::KEY;
+use super::key::KEY;
 use super::stored::{StoredEntity, TIMESTAMP};
 use super::text::sorted;
 use super::{AzureCode, AzureError, Entity};

@@ -7,6 +7,9 @@
 use crate::model::{ValueRef, encode_value};
 use std::borrow::Cow;
 
+/// The names of the two key columns.
+pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
+
 /// UTF-16 units of a partition key, and of a row key (K4: the service's documents allow 512 or 1,024; this is the laxer one).
 ///
 /// Else: `PropertyValueTooLarge`.

@@ -1,8 +1,8 @@
 //! The rules for the names of tables and properties, and for keys (`azure_T1` to `azure_T6`, `azure_N1` to `azure_N5`, `azure_K2` to
 //! `azure_K6`).
 
-use super::entity::utf16_length;
 use super::key::KEY_UNITS;
+use super::text::utf16_length;
 use super::{AzureCode, AzureError, AzureResult, identifiers};
 
 /// The name that no table may have, in any case (T5).

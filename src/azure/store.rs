@@ -13,9 +13,6 @@ use crate::tablestore::Instance;
 use crate::tablestore::foreign::{Refused, SEPARATOR, Visit};
 use std::borrow::Cow;
 use std::ops::Bound;
-
-/// The names of the two key columns.
-pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
 /// Entities of a page, and tables of a page of their list; a page of entities may end earlier, as a GetRange does (Z3).
 ///
 /// Else: the page ends there, with a continuation; a larger `$top` counts as this.
@@ -91,7 +88,7 @@ impl<'i> Account<'i> {
             return known;
         }
         let name = self.full(name);
-        let created = self.instance.asked_by(origin, self.instance.create_foreign_table(&name, KEY)).await;
+        let created = self.instance.clients().asked_by(origin, self.instance.foreign().create(&name, key::KEY)).await;
         created.map_err(|error| match error.code() {
             Code::ObjectAlreadyExist => AzureCode::TableAlreadyExists.into(),
             _ => error.into(),
@@ -107,15 +104,15 @@ impl<'i> Account<'i> {
             return known;
         }
         let table = self.full(name);
-        if self.instance.foreign_table(&table).is_none() {
+        if self.instance.foreign().find(&table).is_none() {
             return Err(AzureCode::ResourceNotFound.into());
         }
         // First: a crash between the two leaves no policies without their table.
         let policies = self.key_of(Setting::Policies(name))?;
-        if self.instance.document(&policies).await?.is_some() {
-            self.instance.put_document(&policies, None, None).await?;
+        if self.instance.foreign().document(&policies).await?.is_some() {
+            self.instance.foreign().put_document(&policies, None, None).await?;
         }
-        let deleted = self.instance.asked_by(origin, self.instance.delete_foreign_table(&table)).await;
+        let deleted = self.instance.clients().asked_by(origin, self.instance.foreign().delete(&table)).await;
         deleted.map_err(|error| match error.code() {
             Code::ObjectNotExist => AzureCode::ResourceNotFound.into(),
             _ => error.into(),
@@ -124,10 +121,10 @@ impl<'i> Account<'i> {
 
     /// The outcome of a change of tables that was made before, for an earlier engine.
     fn done(&self, origin: Option<Origin>) -> Option<AzureResult<()>> {
-        if self.instance.has_changed(origin) {
+        if self.instance.foreign().has_changed(origin) {
             return Some(Ok(()));
         }
-        let refused = self.instance.recall_foreign(origin)?.err()?;
+        let refused = self.instance.foreign().recall(origin)?.err()?;
         Some(Err(match refused.error.code() {
             Code::ObjectAlreadyExist => AzureCode::TableAlreadyExists.into(),
             Code::ObjectNotExist => AzureCode::ResourceNotFound.into(),
@@ -158,7 +155,7 @@ impl<'i> Account<'i> {
     /// # Errors
     /// `TableNotFound`.
     pub fn table_name(&self, name: &str) -> AzureResult<String> {
-        let table = self.instance.foreign_table(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
+        let table = self.instance.foreign().find(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
         Ok(table.name().rsplit(SEPARATOR).next().unwrap_or_default().to_owned())
     }
 
@@ -175,12 +172,12 @@ impl<'i> Account<'i> {
         origin: Option<Origin>,
     ) -> Result<Vec<Option<i64>>, Refusal> {
         let refusal = |Refused { at, error }| Refusal { at, error: error.into() };
-        if let Some(known) = self.instance.recall_foreign(origin) {
+        if let Some(known) = self.instance.foreign().recall(origin) {
             return known.map_err(refusal);
         }
         let keys: Vec<_> = changes.iter().map(|change| key::encode(&change.partition_key, &change.row_key)).collect();
         let mut group = Group::new(changes, self.instance.now_ms(), self.instance.last_tick());
-        self.instance.change_foreign(&self.full(table), &keys, &mut group, origin).await.map_err(refusal)
+        self.instance.foreign().change(&self.full(table), &keys, &mut group, origin).await.map_err(refusal)
     }
 
     /// Visits an entity.
@@ -193,7 +190,7 @@ impl<'i> Account<'i> {
         (partition_key, row_key): (&str, &str),
         visit: &mut dyn FnMut(&dyn Entity),
     ) -> AzureResult<()> {
-        let table = self.instance.readable_foreign(&self.full(table))?;
+        let table = self.instance.foreign().readable(&self.full(table))?;
         let mut found = false;
         let key = key::encode(partition_key, row_key);
         let mut see = |row: Option<&crate::engine::RowView<'_>>| {
@@ -203,7 +200,7 @@ impl<'i> Account<'i> {
             visit(&entity);
             entity.metered(key.len())
         };
-        self.instance.read_foreign(&table, &key, &mut see).await?;
+        self.instance.foreign().read(&table, &key, &mut see).await?;
         if found { Ok(()) } else { Err(AzureCode::ResourceNotFound.into()) }
     }
 
@@ -218,7 +215,7 @@ impl<'i> Account<'i> {
         query: &Query<'_>,
         visit: &mut dyn FnMut(&dyn Entity),
     ) -> AzureResult<Option<(String, String)>> {
-        let table = self.instance.readable_foreign(&self.full(table))?;
+        let table = self.instance.foreign().readable(&self.full(table))?;
         let (mut lower, upper) = query.filter.bounds();
         if let Some((partition_key, row_key)) = query.from {
             lower = lower.max(key::encode(partition_key, row_key));
@@ -241,7 +238,7 @@ impl<'i> Account<'i> {
             }
             Ok(Visit::Read(entity.metered(key.len())))
         };
-        let next = self.instance.scan_foreign(&table, range, &mut see).await?;
+        let next = self.instance.foreign().scan(&table, range, &mut see).await?;
         let Some(next) = next.filter(|next| !is_behind(next)) else { return Ok(None) };
         let [partition_key, row_key] = decoded(&next)?.map(Cow::into_owned);
         Ok(Some((partition_key, row_key)))
@@ -252,7 +249,7 @@ impl<'i> Account<'i> {
     /// # Errors
     /// `TableNotFound`.
     pub async fn setting(&self, setting: Setting<'_>) -> AzureResult<Vec<u8>> {
-        Ok(self.instance.document(&self.key_of(setting)?).await?.unwrap_or_default())
+        Ok(self.instance.foreign().document(&self.key_of(setting)?).await?.unwrap_or_default())
     }
 
     /// Stores a document, if the stored one is still as `expected`. Returns whether it is.
@@ -260,7 +257,7 @@ impl<'i> Account<'i> {
     /// # Errors
     /// `TableNotFound`.
     pub async fn set(&self, setting: Setting<'_>, expected: &[u8], document: &[u8]) -> AzureResult<bool> {
-        Ok(self.instance.put_document(&self.key_of(setting)?, Some(expected), Some(document)).await?)
+        Ok(self.instance.foreign().put_document(&self.key_of(setting)?, Some(expected), Some(document)).await?)
     }
 
     /// The name of a table in the instance.
@@ -273,7 +270,7 @@ impl<'i> Account<'i> {
     fn key_of(&self, setting: Setting<'_>) -> AzureResult<Vec<u8>> {
         let mut table = String::new();
         if let Setting::Policies(name) = setting {
-            let found = self.instance.foreign_table(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
+            let found = self.instance.foreign().find(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
             push_number(found.tree().0.into(), 1, &mut table);
         }
         let mut key = Vec::new();

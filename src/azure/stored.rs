@@ -6,7 +6,7 @@
 use super::edm::EdmValue;
 use super::entity::Entity;
 use super::key;
-use super::store::KEY;
+use super::key::KEY;
 use crate::engine::RowView;
 use crate::format::fragment::Fragment;
 use crate::model::{CellRef, ValueRef};

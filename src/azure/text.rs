@@ -113,6 +113,12 @@ pub(super) fn push_integer(value: i64, out: &mut String) {
     push_number(value.unsigned_abs(), 1, out);
 }
 
+/// The UTF-16 units of a text: the service counts in them.
+#[must_use]
+pub(crate) fn utf16_length(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -275,8 +275,7 @@ impl BlockBuilder {
 mod tests {
     use super::*;
     use crate::format::fragment::{self, FragmentHead};
-    use crate::model::{CellChange, CellOp, ValueRef};
-    use crate::storage::{BlockId, SegmentId};
+    use crate::model::{BlockId, CellChange, CellOp, SegmentId, ValueRef};
 
     const PLACE: Place = Place::Block(BlockId { segment: SegmentId(1), block: 0 });
 

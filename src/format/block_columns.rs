@@ -249,8 +249,7 @@ mod tests {
     use crate::format::columns::{self, Form};
     use crate::format::fragment::FragmentHead;
     use crate::format::record::Place;
-    use crate::model::{CellChange, CellOp, KeyValue, encode_key};
-    use crate::storage::{BlockId, SegmentId};
+    use crate::model::{BlockId, CellChange, CellOp, KeyValue, SegmentId, encode_key};
     use proptest::prelude::*;
 
     type Cells<'a> = &'a [CellChange<'a>];

@@ -211,7 +211,7 @@ impl ManifestRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::ManifestId;
+    use crate::model::ManifestId;
     use std::fmt::Write;
 
     /// The bytes of version 2: a tree of two partitions that share a segment.

@@ -14,8 +14,8 @@
 use super::columns::{self, Form, SimpleRows};
 use super::lz4;
 use super::wire::{Damage, Decoded, Reader};
+use crate::model::{BlockId, LogNumber, ManifestId};
 use crate::modules::{self, Module};
-use crate::storage::{BlockId, LogNumber, ManifestId};
 use bytes::Bytes;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -224,7 +224,7 @@ pub fn open_rows(place: Place, record: &[u8], keys: Option<&[&[u8]]>) -> Decoded
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::SegmentId;
+    use crate::model::SegmentId;
     use proptest::prelude::*;
 
     const PLACE: Place = Place::Block(BlockId { segment: SegmentId(7), block: 3 });

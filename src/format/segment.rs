@@ -338,7 +338,7 @@ impl SegmentMetaBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{BlockId, SegmentId};
+    use crate::model::{BlockId, SegmentId};
 
     const PLACE: Place = Place::SegmentMeta(BlockId { segment: SegmentId(9), block: 2 });
 

@@ -1,4 +1,4 @@
-//! Ids that the engine and its formats share.
+//! Ids that the engine, its formats and the storage share.
 
 /// A tree: the rows of a table partition, an index partition or a stream shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,4 +45,25 @@ pub struct WriteNote {
     pub origin: Option<Origin>,
     /// The record that it has in a stream, if that is not a row of its own.
     pub record: Option<RecordPlace>,
+}
+
+/// The number of a log record; consecutive, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogNumber(pub u64);
+
+/// The number of a manifest; consecutive, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ManifestId(pub u64);
+
+/// The id of a segment; never reused in an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub u64);
+
+/// One stored record of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId {
+    /// The segment.
+    pub segment: SegmentId,
+    /// The record's number in the segment, from 0.
+    pub block: u32,
 }

@@ -21,7 +21,7 @@ pub mod version;
 
 pub use capacity::Consumed;
 pub use filter::Filter;
-pub use ids::{Origin, RecordPlace, TreeId, WriteNote};
+pub use ids::{BlockId, LogNumber, ManifestId, Origin, RecordPlace, SegmentId, TreeId, WriteNote};
 pub use key::{
     KeyBound, KeyType, KeyValue, MAX_KEY_COLUMNS, decode_key, encode_bound, encode_key, encode_value, key_bytes,
     partition_prefix,

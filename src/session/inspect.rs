@@ -36,7 +36,7 @@ pub async fn traced_row(instance: &Instance, frame: Vec<u8>) -> Result<(Vec<u8>,
     if frame.has_rule() {
         instance.load(Module::Rules).await?;
     }
-    let trace = match instance.trace_row(&request, &mut page).await {
+    let trace = match instance.inspect().trace_row(&request, &mut page).await {
         Ok((found, trace)) => {
             response.response::<contract::Found>(head.id, (found.consumed, &page));
             Some(trace)
@@ -56,7 +56,7 @@ pub async fn traced_row(instance: &Instance, frame: Vec<u8>) -> Result<(Vec<u8>,
 pub async fn stored_row(instance: &Instance, frame: Vec<u8>) -> Result<(Vec<u8>, StoredRow)> {
     let (frame, head) = open(instance, frame)?;
     let (mut response, mut page) = (ResponseWriter::default(), PageWriter::default());
-    let stored = instance.stored_row(&request(&frame, &head)?, &mut page).await?;
+    let stored = instance.inspect().stored_row(&request(&frame, &head)?, &mut page).await?;
     response.response::<contract::Found>(head.id, (Consumed::default(), &page));
     Ok((response.take(), stored))
 }
@@ -71,8 +71,8 @@ pub async fn segment(
     query: SegmentQuery<'_>,
     frame: Option<Vec<u8>>,
 ) -> Result<Option<SegmentContents>> {
-    let Some(frame) = frame else { return instance.segment(id, query, None).await };
+    let Some(frame) = frame else { return instance.inspect().segment(id, query, None).await };
     let (frame, head) = open(instance, frame)?;
     let request = request(&frame, &head)?;
-    instance.segment(id, query, Some((request.table.as_str(), &request.key))).await
+    instance.inspect().segment(id, query, Some((request.table.as_str(), &request.key))).await
 }

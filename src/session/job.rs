@@ -240,7 +240,7 @@ impl Job {
         if let Some(Ok(below)) = self.frame.payload::<Unsigned>(&self.head)
             && self.step == Step::Start
         {
-            self.shared.instance.acknowledge(self.shared.client, below);
+            self.shared.instance.clients().acknowledge(self.shared.client, below);
         }
     }
 

@@ -12,6 +12,7 @@ pub mod faults;
 pub mod files;
 mod memory;
 
+pub use crate::model::{BlockId, LogNumber, ManifestId, SegmentId};
 pub use any::{AnyStorage, Boxed, BoxedStorage};
 pub use memory::MemoryStorage;
 
@@ -19,27 +20,6 @@ use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::fmt;
-
-/// The number of a log record; consecutive, from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LogNumber(pub u64);
-
-/// The number of a manifest; consecutive, from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ManifestId(pub u64);
-
-/// The id of a segment; never reused in an instance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SegmentId(pub u64);
-
-/// One stored record of a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlockId {
-    /// The segment.
-    pub segment: SegmentId,
-    /// The record's number in the segment, from 0.
-    pub block: u32,
-}
 
 /// When a commit is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

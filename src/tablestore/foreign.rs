@@ -6,46 +6,26 @@
 //!
 //! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
 
-use super::base_change::BaseChange;
-use super::failure::{Charge, Outcome};
-use super::instance::Instance;
-use super::prepared::{ReturnedRow, Written};
-use super::stream::old_cells;
+use super::rows::base_change::BaseChange;
+use super::rows::old_cells::old_cells;
+use super::rows::prepared::{ReturnedRow, Written};
+use super::rows::time::{Draw, RowHash};
+use super::state::State;
+use super::state::transaction::check_bytes;
+use super::stream::trim::trim_soon;
+use super::table::foreign_names::is_foreign;
 use super::table::{Fixed, Table, TableState};
-use super::time::{Draw, RowHash};
-use super::transact::check_bytes;
+use super::units::failure::{Charge, Outcome};
 use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, ScanOptions, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
-use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyType, RowChange, TableSchema, Value, ValueRef, limits,
 };
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// What separates the parts of a foreign name.
-pub const SEPARATOR: char = '/';
-/// The most UTF-16 units of the name of a column.
-const COLUMN_NAME: usize = 255;
-
-/// Whether a table belongs to another data model.
-pub(super) fn is_foreign(name: &str) -> bool {
-    name.contains(SEPARATOR)
-}
-
-/// Whether a table of another data model may have this name. All others are wrong names (T2).
-pub(super) fn may_be_foreign(name: &str) -> bool {
-    let mut parts = name.as_bytes().split(|byte| char::from(*byte) == SEPARATOR);
-    let mut is_part = || parts.next().is_some_and(|part| part.len() > 2 && part.iter().all(u8::is_ascii_alphanumeric));
-    is_part() && is_part() && parts.next().is_none()
-}
-
-/// Whether a column of another data model may have this name: letters of any script, digits and `_`.
-pub(super) fn may_be_foreign_column(name: &str) -> bool {
-    let is_part = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
-    !name.is_empty() && name.encode_utf16().count() <= COLUMN_NAME && name.chars().all(is_part)
-}
+pub use super::table::foreign_names::SEPARATOR;
 
 /// Decides changes of rows from what is stored.
 pub trait DecideRows {
@@ -84,59 +64,71 @@ pub enum Visit {
     Stop,
 }
 
+/// The tables of other data models in an instance.
+#[derive(Clone, Copy)]
+pub struct ForeignTables<'i> {
+    pub(crate) state: &'i State,
+}
+
 /// Gates of [`Module::Azure`](crate::modules::Module::Azure).
-impl Instance {
+impl ForeignTables<'_> {
+    /// The table of this name, in any case of ASCII letters.
+    #[must_use]
+    pub fn find(self, name: &str) -> Option<Rc<Table>> {
+        self.state.catalog.foreign(name)
+    }
+
     /// Creates a foreign table, whose key has two Binary columns of these names. Its rows have one version of each cell.
     ///
     /// # Errors
     /// `OTSObjectAlreadyExist`, if there is one of that name in any case; errors of the storage.
-    pub async fn create_foreign_table(&self, name: &str, key: [&str; 2]) -> Result<()> {
+    pub async fn create(self, name: &str, key: [&str; 2]) -> Result<()> {
         debug_assert!(is_foreign(name), "{name} is none");
-        self.table_operation()?;
-        let _turn = self.change().await;
-        if self.foreign_table(name).is_some() {
+        self.state.table_operation()?;
+        let _turn = self.state.catalog.change().await;
+        if self.state.catalog.foreign(name).is_some() {
             return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
         }
-        let tree = self.new_tree();
+        let tree = self.state.catalog.new_tree();
         let fixed = Fixed {
             name: name.to_owned(),
             tree,
             account: tree.0,
-            created: self.engine.now_ms(),
+            created: self.state.engine.now_ms(),
             local_transactions: false,
             index_of: None,
         };
         let schema = TableSchema::new(key.map(|column| KeyColumn::new(column, KeyType::Binary)).to_vec())?;
-        self.add_tables(vec![Rc::new(Table::new(fixed, schema, TableState::default()))]).await
+        self.state.add_tables(vec![Rc::new(Table::new(fixed, schema, TableState::default()))]).await
     }
 
     /// Deletes a foreign table.
     ///
     /// # Errors
     /// `OTSObjectNotExist`; errors of the storage.
-    pub async fn delete_foreign_table(&self, name: &str) -> Result<()> {
-        self.table_operation()?;
-        let _turn = self.change().await;
-        let table = self.foreign_table(name);
+    pub async fn delete(self, name: &str) -> Result<()> {
+        self.state.table_operation()?;
+        let _turn = self.state.catalog.change().await;
+        let table = self.state.catalog.foreign(name);
         let table = table.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested table does not exist."))?;
-        self.remove_tables(&[table]).await
+        self.state.remove_tables(&[table]).await
     }
 
     /// The answers to changes that were done before, for an earlier engine: what each told. Or their refusal.
     #[must_use]
-    pub fn recall_foreign(&self, origin: Option<Origin>) -> Option<Result<Vec<Option<i64>>, Refused>> {
-        if let Some(known) = self.answers.recall_all(origin) {
+    pub fn recall(self, origin: Option<Origin>) -> Option<Result<Vec<Option<i64>>, Refused>> {
+        if let Some(known) = self.state.answers.recall_all(origin) {
             let told = |row: Outcome<Written>| row.ok().and_then(|written| told_by(&written));
             return Some(Ok(known.into_iter().map(told).collect()));
         }
-        let (at, error) = self.answers.refusal(origin)?;
+        let (at, error) = self.state.answers.refusal(origin)?;
         Some(Err(Refused { at: at as usize, error }))
     }
 
     /// Whether a change of the catalog was done before, for an earlier engine.
     #[must_use]
-    pub fn has_changed(&self, origin: Option<Origin>) -> bool {
-        self.answers.recall_change(origin).is_some()
+    pub fn has_changed(self, origin: Option<Origin>) -> bool {
+        self.state.answers.recall_change(origin).is_some()
     }
 
     /// Changes rows of the foreign table of this name with one partition key: all or none. No row may come twice. Returns
@@ -144,33 +136,33 @@ impl Instance {
     ///
     /// # Errors
     /// `OTSObjectNotExist`; a refusal by `decide`; `OTSCapacityUnitExhausted`; errors of the storage.
-    pub async fn change_foreign(
-        &self,
+    pub async fn change(
+        self,
         table: &str,
         keys: &[Vec<u8>],
         decide: &mut dyn DecideRows,
         origin: Option<Origin>,
     ) -> Result<Vec<Option<i64>>, Refused> {
-        let Some(table) = &self.foreign_table(table) else {
-            let error = self.unknown_foreign(Charge::Write);
-            self.answers.refuse(origin, 0, &error);
+        let Some(table) = &self.state.catalog.foreign(table) else {
+            let error = self.unknown(Charge::Write);
+            self.state.answers.refuse(origin, 0, &error);
             return Err(Refused { at: 0, error });
         };
-        let now = self.clock();
-        let draw = |key: &Vec<u8>| self.draw_row(RowHash::of(table.tree(), key), now);
+        let now = self.state.clock();
+        let draw = |key: &Vec<u8>| self.state.stamps.draw(RowHash::of(table.tree(), key), now);
         let (draws, _holds): (Vec<_>, Vec<_>) = keys.iter().map(draw).unzip();
         let rows: Vec<_> = keys.iter().map(|key| (table.tree(), &key[..])).collect();
         let decided = draws.iter().map(|_| Row::default()).collect();
         let mut all =
-            ForeignChange { instance: self, table, keys, now, draws, decide, origin, rows: decided, failed: 0 };
+            ForeignChange { state: self.state, table, keys, now, draws, decide, origin, rows: decided, failed: 0 };
         let done = match rows[..] {
             // Most writes are accepted at once.
-            [row] => match self.engine.modify_now(row, true, origin, &mut all) {
+            [row] => match self.state.engine.modify_now(row, true, origin, &mut all) {
                 Ok(Some(accepted)) => accepted.stored().await,
-                Ok(None) => Box::pin(self.engine.modify(&rows, origin, &mut all)).await,
+                Ok(None) => Box::pin(self.state.engine.modify(&rows, origin, &mut all)).await,
                 Err(error) => Err(error),
             },
-            _ => Box::pin(self.engine.modify(&rows, origin, &mut all)).await,
+            _ => Box::pin(self.state.engine.modify(&rows, origin, &mut all)).await,
         };
         let failed = all.failed;
         let written: Vec<_> = (0..keys.len()).map(|at| all.written(at)).collect();
@@ -179,14 +171,16 @@ impl Instance {
             Ok(()) => {
                 let told = written.iter().map(told_by).collect();
                 for written in written {
-                    let _ = self.metered_on(Some(table), Outcome::Ok(written));
+                    let _ = self.state.metered_on(Some(table), Outcome::Ok(written));
                 }
                 Ok(told)
             }
             Err(error) => {
-                self.answers.refuse(origin, failed as u32, &error);
+                self.state.answers.refuse(origin, failed as u32, &error);
                 for _ in keys {
-                    let _ = self.metered_on(Some(table), Outcome::<Written>::Err(Charge::Write.failure(error.clone())));
+                    let _ = self
+                        .state
+                        .metered_on(Some(table), Outcome::<Written>::Err(Charge::Write.failure(error.clone())));
                 }
                 Err(Refused { at: failed, error })
             }
@@ -197,14 +191,14 @@ impl Instance {
     ///
     /// # Errors
     /// `OTSObjectNotExist`.
-    pub fn readable_foreign(&self, name: &str) -> Result<Rc<Table>> {
-        self.foreign_table(name).ok_or_else(|| self.unknown_foreign(Charge::Read))
+    pub fn readable(self, name: &str) -> Result<Rc<Table>> {
+        self.state.catalog.foreign(name).ok_or_else(|| self.unknown(Charge::Read))
     }
 
     /// The error of a request to a foreign table that does not exist, which was counted (C4).
-    fn unknown_foreign(&self, charge: Charge) -> Error {
+    fn unknown(self, charge: Charge) -> Error {
         let failure = charge.failure(Error::new(Code::ObjectNotExist, "Requested table does not exist."));
-        let _ = self.metered_on(None, Outcome::<Written>::Err(failure.clone()));
+        let _ = self.state.metered_on(None, Outcome::<Written>::Err(failure.clone()));
         failure.error
     }
 
@@ -212,17 +206,17 @@ impl Instance {
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`, `Corrupt`.
-    pub async fn read_foreign(
-        &self,
+    pub async fn read(
+        self,
         table: &Rc<Table>,
         key: &[u8],
         visit: &mut dyn FnMut(Option<&RowView<'_>>) -> usize,
     ) -> Result<()> {
-        let (now, mut bytes) = (self.clock(), 0);
+        let (now, mut bytes) = (self.state.clock(), 0);
         let mut see = |_: usize, row: Option<&RowView<'_>>| bytes = visit(row.filter(|row| !row.is_deleted()));
-        let read = self.engine.read_parts(None, table.tree(), &[key], None, &mut see).await;
+        let read = self.state.engine.read_parts(None, table.tree(), &[key], None, &mut see).await;
         let consumed = Consumed::reading(units(bytes));
-        let done = read.and_then(|()| self.admit(table, key, consumed, now));
+        let done = read.and_then(|()| self.state.admit(table, key, consumed, now));
         self.meter_read(table, consumed, done)
     }
 
@@ -231,13 +225,13 @@ impl Instance {
     ///
     /// # Errors
     /// Those of `visit`; `OTSCapacityUnitExhausted`, `Corrupt`.
-    pub async fn scan_foreign(
-        &self,
+    pub async fn scan(
+        self,
         table: &Rc<Table>,
         range: KeyRange,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> Result<Visit>,
     ) -> Result<Option<Vec<u8>>> {
-        let now = self.clock();
+        let now = self.state.clock();
         let (mut next, mut failed) = (None, None);
         let (mut visited, mut scanned, mut first) = (0, 0, None);
         let mut see = |key: &[u8], row: &RowView<'_>| {
@@ -268,6 +262,7 @@ impl Instance {
             }
         };
         let read = self
+            .state
             .engine
             .scan_over(
                 ScanOptions { depth: Depth::Newest, ..ScanOptions::STORED },
@@ -279,22 +274,22 @@ impl Instance {
             .await;
         let consumed = Consumed::reading(units(scanned));
         let done = read.and_then(|()| failed.map_or(Ok(()), Err));
-        let done = done.and_then(|()| self.admit(table, &first.unwrap_or_default(), consumed, now));
+        let done = done.and_then(|()| self.state.admit(table, &first.unwrap_or_default(), consumed, now));
         self.meter_read(table, consumed, done).map(|()| next)
     }
 
-    fn meter_read(&self, table: &Table, consumed: Consumed, done: Result<()>) -> Result<()> {
+    fn meter_read(self, table: &Table, consumed: Consumed, done: Result<()>) -> Result<()> {
         let read = done.map(|()| Written { consumed, row: None }).map_err(|error| Charge::Read.failure(error));
-        self.metered_on(Some(table), read).map(|_| ()).map_err(|failure| failure.error)
+        self.state.metered_on(Some(table), read).map(|_| ()).map_err(|failure| failure.error)
     }
     /// A document of the layer above, by its key: columns that it has encoded.
     ///
     /// # Errors
     /// `Corrupt`; errors of the storage.
-    pub async fn document(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub async fn document(self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut found = None;
         let mut see = |_: usize, row: Option<&RowView<'_>>| found = row.and_then(document_in).map(<[u8]>::to_vec);
-        self.engine.read(TreeId::DOCUMENTS, &[key], &mut see).await?;
+        self.state.engine.read(TreeId::DOCUMENTS, &[key], &mut see).await?;
         Ok(found)
     }
 
@@ -303,9 +298,9 @@ impl Instance {
     ///
     /// # Errors
     /// Errors of the storage.
-    pub async fn put_document(&self, key: &[u8], expected: Option<&[u8]>, document: Option<&[u8]>) -> Result<bool> {
-        let mut put = DocumentPut { key, expected, document, stamp: self.engine.now_ms(), is_expected: true };
-        self.engine.modify(&[(TreeId::DOCUMENTS, key)], None, &mut put).await?;
+    pub async fn put_document(self, key: &[u8], expected: Option<&[u8]>, document: Option<&[u8]>) -> Result<bool> {
+        let mut put = DocumentPut { key, expected, document, stamp: self.state.engine.now_ms(), is_expected: true };
+        self.state.engine.modify(&[(TreeId::DOCUMENTS, key)], None, &mut put).await?;
         Ok(put.is_expected)
     }
 }
@@ -329,7 +324,7 @@ struct Row {
 /// Changes on their way through the engine.
 /// A gate of [`Module::Azure`](crate::modules::Module::Azure).
 struct ForeignChange<'d> {
-    instance: &'d Instance,
+    state: &'d State,
     table: &'d Rc<Table>,
     keys: &'d [Vec<u8>],
     now: i64,
@@ -355,10 +350,10 @@ impl ForeignChange<'_> {
 
 impl Decide for ForeignChange<'_> {
     fn see(&mut self, at: usize, view: Option<&RowView<'_>>) -> Result<()> {
-        let (instance, table) = (self.instance, self.table);
+        let (state, table) = (self.state, self.table);
         if let Err(error) = self.decide.see(at, view) {
             self.failed = at;
-            instance.answers.refuse(self.origin, at as u32, &error);
+            state.answers.refuse(self.origin, at as u32, &error);
             return Err(error);
         }
         let (Some(key), Some(draw), Some(row)) = (self.keys.get(at), self.draws.get(at), self.rows.get_mut(at)) else {
@@ -367,7 +362,7 @@ impl Decide for ForeignChange<'_> {
         let stored = view.map(RowView::stamp);
         row.stamp = match *draw {
             Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
-            _ => instance.stamper.borrow_mut().settle(RowHash::of(table.tree(), key), self.now, stored),
+            _ => state.stamps.settle(RowHash::of(table.tree(), key), self.now, stored),
         };
         if let Some(columns) = table.stream().map(|stream| stream.columns()).filter(|columns| !columns.is_empty()) {
             let change = RowChange { kind: ChangeKind::Update, stamp: row.stamp, cells: &[] };
@@ -381,7 +376,7 @@ impl Decide for ForeignChange<'_> {
         let consumed = (0..self.keys.len()).fold(Consumed::default(), |sum, at| sum + self.decide.consumed(at));
         let first = self.keys.first().map_or(&[][..], |key| key);
         check_bytes(self.rows.iter().map(|row| row.old.len()).sum(), limits::TRANSACTION_RECORD_BYTES)?;
-        self.instance.admit(self.table, first, consumed, self.now)
+        self.state.admit(self.table, first, consumed, self.now)
     }
 
     fn depth(&self, _: usize) -> Depth {
@@ -389,19 +384,19 @@ impl Decide for ForeignChange<'_> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let (engine, table, stream): (&Engine, _, _) = (&self.instance.engine, self.table, self.table.stream());
+        let (engine, table, stream): (&Engine, _, _) = (&self.state.engine, self.table, self.table.stream());
         for (at, (key, row)) in self.keys.iter().zip(&self.rows).enumerate() {
             self.decide.change(at, row.stamp, &mut |change| match &stream {
                 Some(stream) => stream.write_change(engine, table, (key, &row.old), change, writes),
                 None => writes.change(table.tree(), key, change),
             });
-            if self.instance.answers.keep(self.origin) {
+            if self.state.answers.keep(self.origin) {
                 let written = self.written(at);
-                self.instance.answers.put(self.origin, at as u32, &written, row.stamp, writes);
+                self.state.answers.put(self.origin, at as u32, &written, row.stamp, writes);
             }
         }
         if stream.is_some() {
-            self.instance.trim_soon(table);
+            trim_soon(self.state, table);
         }
     }
 }
@@ -444,9 +439,4 @@ impl Decide for DocumentPut<'_> {
         let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
         writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
     }
-}
-
-/// Documents are rows of one version, which never expire.
-pub(super) fn keep_documents(engine: &Engine) {
-    engine.set_retention(TreeId::DOCUMENTS, Retention { max_versions: 1, time_to_live: None });
 }

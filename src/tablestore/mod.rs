@@ -6,90 +6,54 @@
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 //!
-//! [`Instance`] wires the parts: tables, transactions, the meter, the throttle and the stamps keep their own state and
-//! know no instance. Each group of operations has a file of its own with an `impl Instance`. Files still use each other in
-//! circles: `cargo xtask structure --circles` names them.
+//! Each room uses those below it, and no two files use each other (`cargo xtask structure` checks that):
+//!
+//! | room | has |
+//! |---|---|
+//! | `instance` | what others call; passes the state to an operation |
+//! | `operations`, `stream`, `foreign`, `inspect` | functions over the state, by the operation |
+//! | `state` | what an open instance holds: an owner for each part, and what takes several of them |
+//! | `rows` | requests on rows: checked, decided and read. Nothing here waits |
+//! | `units` | what operations cost, counted and limited |
+//! | `table` | a table, its indexes, its stream, their descriptions |
 
-mod access;
-mod access_admin;
-mod admin;
-mod admission;
-mod answering;
-mod answers;
-mod base_change;
-mod batch;
-mod build;
-mod build_progress;
-mod catalog;
-mod catalog_records;
-mod check;
-mod column_filter;
-mod count;
-mod decide;
-mod delete_range;
-mod derived;
-mod descriptions;
-mod failure;
-mod fits;
 pub mod foreign;
-mod ids;
-mod in_order;
-mod index;
-mod index_admin;
-mod ingest;
 mod inspect;
 mod instance;
-mod meter;
-mod metering;
-mod missing_rows;
-mod partitions;
-mod point_read;
-mod prepared;
-mod range;
-mod range_scan;
-mod read;
-mod request;
-mod row_reader;
-mod salvage;
-mod sift;
-mod splits;
-mod stored;
+mod operations;
+mod rows;
+mod state;
 mod stream;
 mod table;
-mod throttle;
-mod time;
-mod transact;
-mod transaction;
-mod unknown_table;
-mod watch;
-mod write;
+mod units;
 
-pub use access::{AccessKey, Right, Rights, authorize};
-pub use answering::Changed;
-pub use batch::Scope;
-pub use count::{CountRows, RowCount};
-pub use descriptions::{
-    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
-};
-pub use failure::{Failure, Outcome};
-pub use ingest::{Loader, PutRows, Refused, StoreRows};
-pub use inspect::{Hidden, KeyPlace, StoredRow, TreeKind, TreeName};
-pub use instance::{Instance, InstanceOptions};
-pub use metering::{ComputeConsumed, ConsumedSeries};
-pub use missing_rows::MissingRows;
-pub use point_read::Found;
-pub use prepared::{ReturnedRow, Written};
-pub use read::RangeRead;
-pub use request::{
+pub use inspect::{Hidden, Inspection, KeyPlace, StoredRow, TreeKind, TreeName};
+pub use instance::Instance;
+pub use operations::access_admin::AccessKeyAdmin;
+pub use operations::answering::{Changed, Clients};
+pub use operations::atomic_batch::Scope;
+pub use operations::count::{CountRows, RowCount};
+pub use operations::ingest::{Loader, PutRows, StoreRows};
+pub use operations::metering::{ComputeConsumed, ConsumedSeries};
+pub use operations::missing_rows::MissingRows;
+pub use operations::read::RangeRead;
+pub use operations::splits::{SplitRequest, Splits};
+pub use operations::stored::Stored;
+pub use operations::transact::Started;
+pub use operations::watch::{ChangedRows, Watched};
+pub use rows::point_read::Found;
+pub use rows::prepared::{ReturnedRow, Written};
+pub use rows::request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
-pub use splits::{SplitRequest, Splits};
-pub use stored::Stored;
-pub use stream::{
-    ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
+pub use state::InstanceOptions;
+pub use state::access::{AccessKey, Right, Rights, authorize};
+pub use stream::{ShardDescription, StreamPage, StreamRecord, StreamRecords, StreamStart, Streams};
+pub use table::descriptions::{
+    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, StreamChange, StreamDescription,
+    TableDescription, UpdateTable,
 };
 pub use table::{Index, IndexMeta, Table};
-pub use throttle::ThrottleOptions;
-pub use transact::Started;
-pub use watch::{ChangedRows, Watched};
+pub use units::failure::{Failure, Outcome, Refused};
+pub use units::throttle::ThrottleOptions;

@@ -245,7 +245,7 @@ impl Opened {
             _ => {
                 let work: admin::Boxed<'_> = Box::pin(self.run(op, arguments));
                 // The module is there: it has read what the client asked before.
-                let is_known = origin.is_some_and(|origin| self.instance.has_answers(origin.client));
+                let is_known = origin.is_some_and(|origin| self.instance.clients().has_answers(origin.client));
                 if is_known { admin::run_once(&self.instance, op, origin, work) } else { work }.await
             }
         }

@@ -1,4 +1,4 @@
-//! Access keys: made, listed, changed and deleted (I6; their rights: `tablestore/access.rs`).
+//! Access keys: made, listed, changed and deleted (I6; their rights: `tablestore/state/access.rs`).
 
 use crate::store::*;
 use tabstore::Result;
@@ -7,11 +7,11 @@ use tabstore::tablestore::{AccessKey, Right, Rights, authorize};
 const READ: &[Right] = &[Right::Read];
 
 fn create(store: &Store, rights: &[Right]) -> Result<AccessKey> {
-    store.env.run(store.instance.create_access_key(Rights::of(rights)))
+    store.env.run(store.instance.access_keys().create(Rights::of(rights)))
 }
 
 fn update(store: &Store, id: &str, enabled: Option<bool>, rights: Option<&[Right]>) -> Result<AccessKey> {
-    store.env.run(store.instance.update_access_key(id, enabled, rights.map(Rights::of)))
+    store.env.run(store.instance.access_keys().update(id, enabled, rights.map(Rights::of)))
 }
 
 #[test]
@@ -29,16 +29,16 @@ fn i6_access_keys_are_made_listed_changed_and_deleted_and_survive() {
     store.reopen();
     let mut expected = vec![more.clone(), admin.clone()];
     expected.sort_by(|a, b| a.id.cmp(&b.id));
-    assert_eq!(store.instance.access_keys(), expected);
+    assert_eq!(store.instance.access_keys().all(), expected);
     assert_eq!(store.instance.list_table(), ["t"], "keys are no tables");
-    let found = store.instance.access_key(&reader.id);
+    let found = store.instance.access_keys().find(&reader.id);
     assert_eq!(refused(authorize(found.as_ref(), Right::Read)), "OTSAuthFailed: The AccessKeyID is disabled.");
-    store.env.run(store.instance.delete_access_key(&reader.id)).expect("deleted");
+    store.env.run(store.instance.access_keys().delete(&reader.id)).expect("deleted");
     store.reopen();
-    assert_eq!(store.instance.access_keys(), [admin]);
+    assert_eq!(store.instance.access_keys().all(), [admin]);
     let missing = "OTSObjectNotExist: Requested access key does not exist.";
     assert_eq!(refused(update(&store, &reader.id, Some(true), None)), missing);
-    assert_eq!(refused(store.env.run(store.instance.delete_access_key("no"))), missing);
+    assert_eq!(refused(store.env.run(store.instance.access_keys().delete("no"))), missing);
 }
 
 #[test]
@@ -49,5 +49,5 @@ fn i6_a_key_without_rights_and_one_too_many_are_refused() {
     let keys: Vec<_> = (0..64).map(|_| create(&store, READ).expect("made")).collect();
     assert_eq!(refused(create(&store, READ)), "OTSQuotaExhausted: Number of access keys exceeds the quota:64.");
     assert_eq!(refused(update(&store, &keys[0].id, None, Some(&[]))), none);
-    assert_eq!(store.instance.access_keys().len(), 64);
+    assert_eq!(store.instance.access_keys().all().len(), 64);
 }

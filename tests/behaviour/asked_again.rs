@@ -116,7 +116,7 @@ fn r5_a_write_that_was_refused_before_a_later_one_stays_refused() {
             write(&store, 4, &delete("t", id(1))).expect("it was deleted");
             assert_eq!(number(&store, 1), None, "the deletion came last");
         }
-        store.instance.acknowledge(CLIENT, 5);
+        store.instance.clients().acknowledge(CLIENT, 5);
         write(&store, 5, &insert(1)).expect("a write of its own");
     }
 }
@@ -236,7 +236,7 @@ fn r5_answers_are_kept_until_the_client_has_them() {
     let mut store = world();
     for request in 1..=50 {
         write(&store, request, &more(1)).expect("written");
-        store.instance.acknowledge(CLIENT, request);
+        store.instance.clients().acknowledge(CLIENT, request);
     }
     crash(&mut store);
     assert_eq!(number(&store, 1), Some(50));
@@ -251,24 +251,24 @@ fn r5_answers_are_kept_until_the_client_has_them() {
 fn r5_answers_of_ended_clients_are_forgotten() {
     let mut store = world();
     for client in [8, 9] {
-        store.env.run(store.instance.keep_answers(client, client, true)).expect("kept");
+        store.env.run(store.instance.clients().keep_answers(client, client, true)).expect("kept");
     }
     let ask = |store: &Store, client| {
         let write = more(client as i64);
         store.env.run(store.instance.write_row(&write, Some(Origin { client, request: 1 }))).expect("written");
     };
     [CLIENT, 8, 9].iter().for_each(|client| ask(&store, *client));
-    store.env.run(store.instance.forget_answers(Some(8), vec![])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(Some(8), vec![])).expect("forgotten");
     store.reopen();
     keep(&store);
     // The client 9 has not asked the new engine yet.
-    store.env.run(store.instance.forget_answers(None, vec![9])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(None, vec![9])).expect("forgotten");
     for client in [8, 9] {
-        store.env.run(store.instance.keep_answers(client, client, true)).expect("kept");
+        store.env.run(store.instance.clients().keep_answers(client, client, true)).expect("kept");
     }
     [CLIENT, 8, 9].iter().for_each(|client| ask(&store, *client));
     assert_eq!([CLIENT, 8, 9].map(|client| number(&store, client as i64)), [Some(1), Some(2), Some(1)]);
-    store.env.run(store.instance.forget_answers(None, vec![])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(None, vec![])).expect("forgotten");
     crash(&mut store);
     ask(&store, CLIENT);
     assert_eq!(number(&store, CLIENT as i64), Some(1), "it had a session");
@@ -278,7 +278,8 @@ fn r5_answers_of_ended_clients_are_forgotten() {
 #[test]
 fn r5_answers_of_all_handles_of_a_living_tab_stay() {
     let mut store = Store::with_table(OptionsChange::default());
-    let keep = |store: &Store, client| store.env.run(store.instance.keep_answers(8, client, true)).expect("kept");
+    let keep =
+        |store: &Store, client| store.env.run(store.instance.clients().keep_answers(8, client, true)).expect("kept");
     let ask = |store: &Store, client| {
         let write = more(client as i64);
         store.env.run(store.instance.write_row(&write, Some(Origin { client, request: 1 }))).expect("written");
@@ -288,7 +289,7 @@ fn r5_answers_of_all_handles_of_a_living_tab_stay() {
         ask(&store, client);
     }
     store.reopen();
-    store.env.run(store.instance.forget_answers(None, vec![8])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(None, vec![8])).expect("forgotten");
     for client in [8, 9] {
         keep(&store, client);
         ask(&store, client);
@@ -303,7 +304,7 @@ fn r5_answers_of_other_clients_are_not_stored() {
     let other = Some(Origin { client: 1, request: 1 });
     store.env.run(store.instance.write_row(&more(1), other)).expect("written");
     crash(&mut store);
-    store.env.run(store.instance.keep_answers(1, 1, true)).expect("kept");
+    store.env.run(store.instance.clients().keep_answers(1, 1, true)).expect("kept");
     store.env.run(store.instance.write_row(&more(1), other)).expect("written");
     assert_eq!(number(&store, 1), Some(2));
 }
@@ -314,7 +315,7 @@ fn r5_a_client_that_leads_knows_its_earlier_answers() {
     let mut store = world();
     write(&store, 1, &more(1)).expect("written");
     store.reopen();
-    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, false)).expect("known");
+    store.env.run(store.instance.clients().keep_answers(CLIENT, CLIENT, false)).expect("known");
     write(&store, 1, &more(1)).expect("known");
     write(&store, 2, &more(1)).expect("written");
     assert_eq!(number(&store, 1), Some(2));
@@ -406,7 +407,7 @@ fn r5_random_writes_asked_again_after_crashes_count_once() {
                 assert_eq!(number(&store, row).unwrap_or(0), counts[row as usize], "seed {seed}, row {row}");
             }
             if below(10) < 7 {
-                store.instance.acknowledge(CLIENT, request + 1);
+                store.instance.clients().acknowledge(CLIENT, request + 1);
             }
         }
     }

@@ -13,7 +13,7 @@ const ALL: [Right; 3] = [Right::Read, Right::Write, Right::Admin];
 const DATE: &str = "Wed, 20 Jul 2016 16:00:00 GMT";
 
 fn key(door: &Door, rights: &[Right]) -> AccessKey {
-    door.store.env.run(door.store.instance.create_access_key(Rights::of(rights))).expect("made")
+    door.store.env.run(door.store.instance.access_keys().create(Rights::of(rights))).expect("made")
 }
 
 fn signature(secret: &str, text: &str) -> String {
@@ -135,7 +135,7 @@ fn i6_a_wrong_signature_reveals_nothing() {
     let url = format!("{BASE}/Tab()");
     let anonymous = Request { method: "GET", url: &url, headers: vec![], body: b"" };
     assert_eq!(door.pass(&anonymous, Access::Signed).status, 403);
-    let disabled = door.store.env.run(door.store.instance.update_access_key(&sound.id, Some(false), None));
+    let disabled = door.store.env.run(door.store.instance.access_keys().update(&sound.id, Some(false), None));
     assert!(!disabled.expect("changed").enabled);
     signed(&door, &sound.secret, "GET", "Tab()", "").is(AzureCode::AuthenticationFailed);
 }

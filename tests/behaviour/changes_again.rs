@@ -91,18 +91,18 @@ async fn make(instance: &Instance, change: &Change, key: &str) -> Result<Answer>
         Change::Define(name, defined) => instance.add_defined_column(name, vec![column(defined)]).await?,
         Change::Undefine(name, defined) => instance.delete_defined_column(name, &[defined.to_owned()]).await?,
         Change::CreateKey => {
-            return Ok(Answer::Key(instance.create_access_key(Rights::of(&[Right::Read, Right::Admin])).await?));
+            return Ok(Answer::Key(instance.access_keys().create(Rights::of(&[Right::Read, Right::Admin])).await?));
         }
-        Change::DisableKey(_) => return Ok(Answer::Key(instance.update_access_key(key, Some(false), None).await?)),
-        Change::DeleteKey(_) => instance.delete_access_key(key).await?,
+        Change::DisableKey(_) => return Ok(Answer::Key(instance.access_keys().update(key, Some(false), None).await?)),
+        Change::DeleteKey(_) => instance.access_keys().delete(key).await?,
     }
     Ok(Answer::Done)
 }
 
 /// As the door to JavaScript does it.
 async fn ask(instance: &Instance, origin: Option<Origin>, change: &Change, key: &str) -> Result<Answer> {
-    let Some(known) = instance.changed_before(origin)? else {
-        return instance.asked_by(origin, make(instance, change, key)).await;
+    let Some(known) = instance.clients().changed_before(origin)? else {
+        return instance.clients().asked_by(origin, make(instance, change, key)).await;
     };
     Ok(match (change, known) {
         (Change::Update(..), Changed::Table(table)) => Answer::Table(table),
@@ -113,7 +113,7 @@ async fn ask(instance: &Instance, origin: Option<Origin>, change: &Change, key: 
 }
 
 fn was_done(instance: &Instance, origin: Option<Origin>) -> bool {
-    instance.changed_before(origin).expect("whole").is_some()
+    instance.clients().changed_before(origin).expect("whole").is_some()
 }
 
 fn world() -> Store {
@@ -160,7 +160,7 @@ fn script() -> Vec<Change> {
 /// What a reader of the catalog sees.
 fn seen(instance: &Instance) -> (Vec<TableDescription>, Vec<AccessKey>) {
     let tables = instance.list_table();
-    (tables.iter().map(|name| instance.describe_table(name).expect("listed")).collect(), instance.access_keys())
+    (tables.iter().map(|name| instance.describe_table(name).expect("listed")).collect(), instance.access_keys().all())
 }
 
 /// The key that a change is about.
@@ -193,7 +193,7 @@ fn r5_a_change_that_is_asked_again_is_done_once_and_keeps_its_answer() {
             answers.push(first);
         }
         assert_eq!(store.instance.list_table(), ["b"]);
-        assert_eq!(store.instance.access_keys().len(), 1);
+        assert_eq!(store.instance.access_keys().all().len(), 1);
     }
 }
 
@@ -210,7 +210,7 @@ fn r5_a_change_that_is_asked_again_takes_nothing_back() {
     };
     let other = OptionsChange { time_to_live: Some(200_000), ..OptionsChange::default() };
     store.set_options("a", other);
-    store.env.run(store.instance.delete_access_key(&key.id)).expect("deleted");
+    store.env.run(store.instance.access_keys().delete(&key.id)).expect("deleted");
     store.env.run(store.instance.delete_table("gone")).expect("deleted");
     crash(&mut store);
     let before = seen(&store.instance);
@@ -249,7 +249,7 @@ fn r5_a_change_that_was_refused_before_a_later_one_stays_refused() {
         change(&store, 2, &Change::Delete("a")).expect("it was deleted");
         assert!(store.instance.list_table().is_empty(), "the deletion came last");
     }
-    store.instance.acknowledge(CLIENT, 3);
+    store.instance.clients().acknowledge(CLIENT, 3);
     change(&store, 3, &Change::Create("a")).expect("a change of its own");
 }
 
@@ -259,21 +259,21 @@ fn r5_answers_to_changes_are_kept_until_the_client_has_them_and_as_long_as_it_li
     let mut store = world();
     change(&store, 1, &Change::Create("a")).expect("created");
     change(&store, 2, &Change::Create("b")).expect("created");
-    store.instance.acknowledge(CLIENT, 2);
+    store.instance.clients().acknowledge(CLIENT, 2);
     // Its place is used again.
     change(&store, 3, &Change::Create("c")).expect("created");
     crash(&mut store);
     assert_eq!([1, 2, 3].map(|request| was_done(&store.instance, asked(request))), [false, true, true]);
-    store.env.run(store.instance.forget_answers(Some(CLIENT), vec![])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(Some(CLIENT), vec![])).expect("forgotten");
     crash(&mut store);
     assert!(!was_done(&store.instance, asked(3)));
     for stores in [false, true] {
         store.reopen();
-        store.env.run(store.instance.keep_answers(8, 8, stores)).expect("kept");
+        store.env.run(store.instance.clients().keep_answers(8, 8, stores)).expect("kept");
         let origin = Some(Origin { client: 8, request: 1 });
         store.env.run(ask(&store.instance, origin, &Change::Delete("a"), "")).expect("deleted");
         store.reopen();
-        store.env.run(store.instance.keep_answers(8, 8, false)).expect("kept");
+        store.env.run(store.instance.clients().keep_answers(8, 8, false)).expect("kept");
         assert_eq!(was_done(&store.instance, origin), stores);
         store.env.run(store.instance.create_table(table("a", None))).expect("created");
     }
@@ -283,7 +283,7 @@ fn r5_answers_to_changes_are_kept_until_the_client_has_them_and_as_long_as_it_li
 #[test]
 fn r5_changes_of_clients_at_once_have_their_own_answers() {
     let mut store = world();
-    let keep_other = |store: &Store| store.env.run(store.instance.keep_answers(8, 8, true)).expect("kept");
+    let keep_other = |store: &Store| store.env.run(store.instance.clients().keep_answers(8, 8, true)).expect("kept");
     keep_other(&store);
     for name in ["a", "b"] {
         store.env.run(store.instance.create_table(table(name, None))).expect("created");
@@ -300,7 +300,11 @@ fn r5_changes_of_clients_at_once_have_their_own_answers() {
     }));
     crash(&mut store);
     keep_other(&store);
-    let again = |client, request| match store.instance.changed_before(Some(Origin { client, request })).expect("whole")
+    let again = |client, request| match store
+        .instance
+        .clients()
+        .changed_before(Some(Origin { client, request }))
+        .expect("whole")
     {
         Some(Changed::Table(table)) => Some(Answer::Table(table)),
         _ => None,
@@ -364,7 +368,7 @@ fn r5_after_a_crash_at_any_change_of_the_storage_changes_that_are_asked_again_ar
             let (env, memory) = (SimEnv::new(NOW), image.image());
             env.run(async {
                 let instance = open(&env, &memory, YieldOnce).await;
-                instance.acknowledge(CLIENT, acknowledged as u64 + 1);
+                instance.clients().acknowledge(CLIENT, acknowledged as u64 + 1);
                 let rest = script.iter().enumerate().take(begun).skip(acknowledged);
                 let again = join_all(rest.map(async |(at, change)| {
                     let (origin, key) = (asked(at as u64 + 1), key_of(change, &answers));
@@ -388,7 +392,7 @@ fn r5_after_a_crash_at_any_change_of_the_storage_changes_that_are_asked_again_ar
                     Change::DeleteKey(_) => -1,
                     _ => 0,
                 });
-                assert_eq!(instance.access_keys().len() as i32, keys.sum::<i32>(), "image {number}");
+                assert_eq!(instance.access_keys().all().len() as i32, keys.sum::<i32>(), "image {number}");
             });
             env.run_until_idle();
         }
@@ -412,7 +416,7 @@ fn r5_random_changes_asked_again_after_crashes_are_done_once() {
             let images = Rc::new(CrashImages::new(&memory));
             let instance = env.run(open(&env, &memory, Rc::clone(&images)));
             if below(2) == 0 {
-                instance.acknowledge(CLIENT, flying.first().map_or(request + 1, |(least, _)| *least));
+                instance.clients().acknowledge(CLIENT, flying.first().map_or(request + 1, |(least, _)| *least));
             }
             for (request, _) in &flying {
                 if was_done(&instance, asked(*request)) { known += 1 } else { lost += 1 }
@@ -450,7 +454,7 @@ fn r5_random_changes_asked_again_after_crashes_are_done_once() {
             }
             if life == 9 {
                 assert_eq!(instance.list_table(), tables.iter().copied().collect::<Vec<_>>(), "seed {seed}");
-                assert_eq!(instance.access_keys().len(), keys, "seed {seed}");
+                assert_eq!(instance.access_keys().all().len(), keys, "seed {seed}");
                 break;
             }
             // It dies at some change of the storage. The client has got some of the answers that had come by then.

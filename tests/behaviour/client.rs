@@ -22,7 +22,7 @@ pub(crate) fn world() -> Store {
 }
 
 pub(crate) fn keep(store: &Store) {
-    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, true)).expect("kept");
+    store.env.run(store.instance.clients().keep_answers(CLIENT, CLIENT, true)).expect("kept");
 }
 
 /// Everything in memory is lost, and the client asks the next engine.
@@ -36,6 +36,6 @@ pub(crate) async fn open<H: Hook>(env: &SimEnv, memory: &MemoryStorage, hook: H)
     let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };
     let engine = Engine::open(Hooked::new(memory.clone(), hook), Rc::new(env.clone()), options).await.expect("opens");
     let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
-    instance.keep_answers(CLIENT, CLIENT, true).await.expect("kept");
+    instance.clients().keep_answers(CLIENT, CLIENT, true).await.expect("kept");
     instance
 }

@@ -70,10 +70,12 @@ const KINDS: [Kind; 17] = [
         store.env.run(store.instance.add_defined_column("t", defined))
     }),
     ("DeleteDefinedColumn", |store| store.env.run(store.instance.delete_defined_column("t", &["spare".into()]))),
-    ("a new access key", |store| store.env.run(store.instance.create_access_key(Rights::of(&[Right::Read]))).map(drop)),
+    ("a new access key", |store| {
+        store.env.run(store.instance.access_keys().create(Rights::of(&[Right::Read]))).map(drop)
+    }),
     ("the change of an access key", |store| {
-        let key = store.instance.access_keys().remove(0);
-        store.env.run(store.instance.update_access_key(&key.id, Some(false), None)).map(drop)
+        let key = store.instance.access_keys().all().remove(0);
+        store.env.run(store.instance.access_keys().update(&key.id, Some(false), None)).map(drop)
     }),
 ];
 
@@ -114,7 +116,7 @@ fn filled(reserve_bytes: usize) -> Store {
     );
     let spec = IndexSpec { name: "by_n".into(), key: vec!["n".into()], ..IndexSpec::default() };
     store.env.run(store.instance.create_index("indexed", spec, true)).expect("created");
-    store.env.run(store.instance.create_access_key(Rights::of(&[Right::Read]))).expect("created");
+    store.env.run(store.instance.access_keys().create(Rights::of(&[Right::Read]))).expect("created");
     for table in ["t", "u"] {
         for row in 0..1000 {
             let noise = noise(row, 8);
@@ -142,7 +144,7 @@ fn state(store: &Store) -> Vec<String> {
     }
     seen.push(format!(
         "{:?}",
-        store.instance.access_keys().iter().map(|key| (&key.id, key.enabled)).collect::<Vec<_>>()
+        store.instance.access_keys().all().iter().map(|key| (&key.id, key.enabled)).collect::<Vec<_>>()
     ));
     seen
 }
@@ -228,8 +230,8 @@ fn q_every_kind_of_deletion_works_on_a_full_disk() {
             committed.map(drop).map_err(|failure| failure.error)
         }),
         ("the end of an access key", &|store| {
-            let key = store.instance.access_keys().remove(0);
-            store.env.run(store.instance.delete_access_key(&key.id))
+            let key = store.instance.access_keys().all().remove(0);
+            store.env.run(store.instance.access_keys().delete(&key.id))
         }),
         ("DropIndex", &|store| store.env.run(store.instance.drop_index("indexed", "by_n"))),
         ("DeleteTable", &|store| store.env.run(store.instance.delete_table("t"))),

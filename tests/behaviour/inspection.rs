@@ -43,7 +43,14 @@ fn name(table: &str) -> TableName<'_> {
 
 fn parts(store: &Store) -> Vec<PartLayout> {
     let tree = store.instance.tree_of(name("t")).expect("there");
-    store.instance.layout().trees.into_iter().find(|one| one.tree == tree).map_or_else(Vec::new, |one| one.parts)
+    store
+        .instance
+        .inspect()
+        .layout()
+        .trees
+        .into_iter()
+        .find(|one| one.tree == tree)
+        .map_or_else(Vec::new, |one| one.parts)
 }
 
 fn ids_of(place: &[u8]) -> Vec<KeyValue> {
@@ -54,7 +61,7 @@ fn ids_of(place: &[u8]) -> Vec<KeyValue> {
 fn segments_are_told_by_tree_partition_and_level() {
     let store = store(by_hand());
     fill(&store, 0..40);
-    let before = store.instance.layout();
+    let before = store.instance.inspect().layout();
     assert!(parts(&store).is_empty(), "all of it is in memory");
     let tree = store.instance.tree_of(name("t")).expect("there");
     let rows = before.memtables[0].rows.iter().find(|(one, _)| *one == tree);
@@ -75,7 +82,7 @@ fn segments_are_told_by_tree_partition_and_level() {
     assert_eq!(ids_of(&found[0].first_key), [KeyValue::Integer(7)]);
     assert_eq!(ids_of(&found[1].last_key), [KeyValue::Integer(39)]);
     assert!(found[0].versions.is_some_and(|(oldest, newest)| oldest <= NOW && newest >= NOW), "{found:?}");
-    let after = store.instance.layout();
+    let after = store.instance.inspect().layout();
     assert!(after.log_start > before.log_start && after.seqno > before.seqno);
     assert_eq!(after.memtables[0].entries, 0);
 
@@ -91,7 +98,14 @@ fn each_tree_has_its_name() {
     let store = store(by_hand());
     fill(&store, 0..3);
     flush(&store);
-    let names: Vec<_> = store.instance.layout().trees.iter().map(|tree| store.instance.tree_name(tree.tree)).collect();
+    let names: Vec<_> = store
+        .instance
+        .inspect()
+        .layout()
+        .trees
+        .iter()
+        .map(|tree| store.instance.inspect().tree_name(tree.tree))
+        .collect();
     let of = |kind: TreeKind| names.iter().filter(|name| name.kind == kind).count();
     assert_eq!((of(TreeKind::Catalog), of(TreeKind::Meter), of(TreeKind::Deleted)), (1, 1, 0), "{names:?}");
     let table = names.iter().find(|one| one.table.as_deref() == Some("t")).expect("the table");
@@ -108,7 +122,7 @@ fn a_segment_tells_its_blocks_its_filter_and_its_rows() {
     let read = |query: SegmentQuery<'_>, key: Option<i64>| {
         let key = key.map(id);
         let row = key.as_ref().map(|key| ("t", key));
-        store.env.run(store.instance.segment(part.segment, query, row)).expect("read").expect("there")
+        store.env.run(store.instance.inspect().segment(part.segment, query, row)).expect("read").expect("there")
     };
     let found = read(SegmentQuery { block: 0, rows: 3, key: None }, None);
     assert_eq!(found.blocks.len(), part.blocks as usize);
@@ -118,7 +132,7 @@ fn a_segment_tells_its_blocks_its_filter_and_its_rows() {
     assert_eq!((found.answer, found.is_loaded), (None, false));
     assert!(found.filter.is_some_and(|filter| filter.bits >= found.keys * 8), "{:?}", found.filter);
     let (oldest, newest) = found.seqnos.expect("some");
-    assert!(oldest < newest && newest <= store.instance.layout().seqno);
+    assert!(oldest < newest && newest <= store.instance.inspect().layout().seqno);
     let rows: Vec<_> =
         (0..part.blocks).flat_map(|block| read(SegmentQuery { block, rows: 1000, key: None }, None).rows).collect();
     let row = rows.iter().find(|row| ids_of(&row.key) == [KeyValue::Integer(4)]).expect("the row");
@@ -132,11 +146,13 @@ fn a_segment_tells_its_blocks_its_filter_and_its_rows() {
     let wrong = answers.iter().filter(|answer| **answer == FilterAnswer::FalsePositive).count();
     assert!(wrong < 30, "{wrong} of 600 answers are wrong");
 
-    assert_eq!(store.env.run(store.instance.segment(u64::MAX >> 1, SegmentQuery::default(), None)), Ok(None));
-    let unknown = store.env.run(store.instance.segment(part.segment, SegmentQuery::default(), Some(("u", &id(1)))));
+    assert_eq!(store.env.run(store.instance.inspect().segment(u64::MAX >> 1, SegmentQuery::default(), None)), Ok(None));
+    let unknown =
+        store.env.run(store.instance.inspect().segment(part.segment, SegmentQuery::default(), Some(("u", &id(1)))));
     assert_eq!(unknown.map_err(|error| error.code()), Err(Code::ObjectNotExist));
     let wrong = key(&[("id", text("no number"))]);
-    let wrong = store.env.run(store.instance.segment(part.segment, SegmentQuery::default(), Some(("t", &wrong))));
+    let wrong =
+        store.env.run(store.instance.inspect().segment(part.segment, SegmentQuery::default(), Some(("t", &wrong))));
     assert_eq!(wrong.map_err(|error| error.code()), Err(Code::InvalidPk));
 }
 
@@ -156,7 +172,7 @@ impl Hook for Asked {
 fn traced(store: &Store, instance: &tabstore::tablestore::Instance, n: i64) -> (Trace, Option<Vec<Cell>>) {
     let mut rows = Rows::default();
     let request = GetRow { table: name("t"), key: id(n), options: versions(i64::MAX) };
-    let (found, trace) = store.env.run(instance.trace_row(&request, &mut rows)).expect("read");
+    let (found, trace) = store.env.run(instance.inspect().trace_row(&request, &mut rows)).expect("read");
     assert_eq!(found.row, !rows.0.is_empty());
     (trace, rows.0.pop().map(|(_, cells)| cells))
 }
@@ -257,7 +273,7 @@ fn a_traced_read_is_refused_as_the_read_is() {
     let options = versions(1);
     let wrong = GetRow { table: name("u"), key: id(1), options };
     let plain = store.env.run(store.instance.get_row(&wrong, &mut rows)).expect_err("refused");
-    let traced = store.env.run(store.instance.trace_row(&wrong, &mut rows)).map(|_| ()).expect_err("refused");
+    let traced = store.env.run(store.instance.inspect().trace_row(&wrong, &mut rows)).map(|_| ()).expect_err("refused");
     assert_eq!((plain.error.code(), plain.consumed), (traced.error.code(), traced.consumed));
     assert_eq!(plain.error.message(), traced.error.message());
 }
@@ -288,7 +304,7 @@ fn frames_of_tools_are_single_reads_of_rows() {
 fn stored(store: &Store, n: i64) -> (StoredRow, Vec<i64>) {
     let mut rows = Rows::default();
     let request = GetRow { table: name("t"), key: id(n), options: versions(1) };
-    let stored = store.env.run(store.instance.stored_row(&request, &mut rows)).expect("read");
+    let stored = store.env.run(store.instance.inspect().stored_row(&request, &mut rows)).expect("read");
     let found = rows.0.pop().map(|(_, cells)| cells).unwrap_or_default();
     (stored, found.into_iter().map(|(_, version, _)| version - NOW).collect())
 }
@@ -330,7 +346,7 @@ fn v3_v5_hidden_versions_are_read_with_their_reason_until_a_compaction() {
 }
 
 fn events(store: &Store, position: u64) -> Vec<Rc<WorkEvent>> {
-    store.instance.work_events(position).expect("alive").events
+    store.instance.inspect().work_events(position).expect("alive").events
 }
 
 #[test]
@@ -338,7 +354,7 @@ fn events_are_collected_from_the_first_question_on() {
     let store = store(by_hand());
     fill(&store, 0..3);
     flush(&store);
-    let first = store.instance.work_events(0).expect("alive");
+    let first = store.instance.inspect().work_events(0).expect("alive");
     assert_eq!((first.events.len(), first.position, first.lost), (0, 0, 0), "nobody had asked before");
     fill(&store, 0..30);
     flush(&store);
@@ -379,7 +395,7 @@ fn v3_v5_a_compaction_tells_what_it_dropped_and_why() {
     store.write(&delete("t", id(2))).expect("deleted");
     flush(&store);
     store.env.set_now(NOW + 86_400_000 + 2000);
-    let position = store.instance.work_events(0).expect("alive").position;
+    let position = store.instance.inspect().work_events(0).expect("alive").position;
     store.compact();
     let tree = store.instance.tree_of(name("t")).expect("there");
     let all = events(&store, position);
@@ -409,12 +425,12 @@ fn a_compaction_tells_nothing_of_one_that_failed_before() {
     }
     let gates = Rc::new(Gates::default());
     let instance = store.opened_with(Rc::clone(&gates)).expect("opens");
-    let _ = instance.work_events(0).expect("alive");
+    let _ = instance.inspect().work_events(0).expect("alive");
     gates.fail(1, |call| matches!(call, Call::Stage(..)), Moment::Before, Code::QuotaExceeded);
     let _ = store.env.run(instance.compact());
     assert_eq!(gates.failures_left(), 0, "one compaction failed");
     store.env.run(instance.compact()).expect("compacted");
-    let all = instance.work_events(0).expect("alive").events;
+    let all = instance.inspect().work_events(0).expect("alive").events;
     let tree = store.instance.tree_of(name("t")).expect("there");
     let dropped = all.iter().filter_map(|event| match &event.work {
         Work::Compaction { tree: of, dropped, .. } if *of == tree => Some(dropped.deleted),
@@ -431,7 +447,7 @@ fn the_last_500_events_are_kept() {
         fill(&store, n..n + 1);
         flush(&store);
     }
-    let found = store.instance.work_events(7).expect("alive");
+    let found = store.instance.inspect().work_events(7).expect("alive");
     assert_eq!((found.events.len(), found.position, found.lost), (500, 520, 13));
     assert!(found.events.iter().zip(21..).all(|(event, number)| event.number == number));
 }
@@ -439,18 +455,22 @@ fn the_last_500_events_are_kept() {
 #[test]
 fn who_waits_for_events_hears_of_the_next_one_or_of_the_end() {
     let store = store(by_hand());
-    let mut waiting = Box::pin(store.instance.await_work_events(0, 20_000));
+    let mut waiting = Box::pin(store.instance.inspect().await_work_events(0, 20_000));
     assert!(poll(waiting.as_mut()).is_none());
     fill(&store, 0..3);
     flush(&store);
     assert_eq!(store.env.run(waiting).expect("alive").events.len(), 1);
-    assert_eq!(store.env.run(store.instance.await_work_events(0, 20_000)).expect("alive").events.len(), 1, "at once");
-    let mut none = Box::pin(store.instance.await_work_events(1, 20_000));
+    assert_eq!(
+        store.env.run(store.instance.inspect().await_work_events(0, 20_000)).expect("alive").events.len(),
+        1,
+        "at once"
+    );
+    let mut none = Box::pin(store.instance.inspect().await_work_events(1, 20_000));
     assert!(poll(none.as_mut()).is_none());
     store.env.pass(20_000);
     let none = store.env.run(none).expect("alive");
     assert_eq!((none.events.len(), none.position), (0, 1), "after a while it is asked again");
-    let mut waiting = Box::pin(store.instance.await_work_events(1, 20_000));
+    let mut waiting = Box::pin(store.instance.inspect().await_work_events(1, 20_000));
     assert!(poll(waiting.as_mut()).is_none());
     store.env.run(store.instance.close());
     assert_eq!(store.env.run(waiting).map_err(|error| error.code()), Err(Code::Closed));
@@ -478,7 +498,7 @@ fn p1_a_split_and_a_merge_are_told() {
         )
         .collect();
     assert!(!reasons.is_empty() && !reasons.contains("Asked"), "{reasons:?}");
-    let position = store.instance.work_events(0).expect("alive").position;
+    let position = store.instance.inspect().work_events(0).expect("alive").position;
     let partitions = store.instance.partitions("t").expect("there");
     store.env.run(store.instance.merge_partition("t", partitions[0].id)).expect("merged");
     let merged = events(&store, position).iter().any(|event| {
@@ -493,16 +513,16 @@ fn background_work_is_done_by_hand_in_a_sandbox() {
     // Of flushes that somebody asked for before, none is left over; the second one has nothing to do.
     flush(&store);
     flush(&store);
-    store.env.run(store.instance.pause_work()).expect("paused");
+    store.env.run(store.instance.inspect().pause_work()).expect("paused");
     let before = store.instance.metrics();
     while store.instance.metrics().frozen_memtables == 0 {
         fill(&store, 0..5);
     }
     store.env.run_until_idle();
     assert_eq!(store.instance.metrics().flushes, before.flushes, "nothing is flushed in a pause");
-    let due = store.env.run(store.instance.due_work()).expect("paused");
+    let due = store.env.run(store.instance.inspect().due_work()).expect("paused");
     assert!(matches!(due, Some(DueWork::Flush { bytes }) if bytes >= 4000), "{due:?}");
-    let done = store.env.run(store.instance.step_work()).expect("a step");
+    let done = store.env.run(store.instance.inspect().step_work()).expect("a step");
     assert!(matches!(&done[..], [event] if matches!(event.work, Work::Flush { .. })), "{done:?}");
     assert_eq!(store.instance.metrics().frozen_memtables, 0);
 
@@ -512,14 +532,14 @@ fn background_work_is_done_by_hand_in_a_sandbox() {
         fill(&store, n..n + 3);
         flush(&store);
         store.env.run_until_idle();
-        next = store.env.run(store.instance.due_work()).expect("paused");
+        next = store.env.run(store.instance.inspect().due_work()).expect("paused");
         if next.is_some() {
             break;
         }
     }
     let Some(DueWork::Compaction { inputs, reason, to, .. }) = next else { panic!("{next:?}") };
     assert_eq!(store.instance.metrics().compactions, before.compactions, "nothing is compacted in a pause");
-    let done = store.env.run(store.instance.step_work()).expect("a step");
+    let done = store.env.run(store.instance.inspect().step_work()).expect("a step");
     let proposed: BTreeSet<u64> = inputs.iter().map(|part| part.segment).collect();
     let [event] = &done[..] else { panic!("{done:?}") };
     let Work::Compaction { inputs, reason: why, to: level, .. } = &event.work else { panic!("{event:?}") };
@@ -528,9 +548,9 @@ fn background_work_is_done_by_hand_in_a_sandbox() {
 
     // Everything is there, whatever was held.
     assert!((0..5).all(|n| store.all(id(n)).is_some()));
-    store.instance.resume_work().expect("resumed");
-    assert!(!store.instance.is_work_paused());
-    let refused = store.env.run(store.instance.step_work()).map(|_| ());
+    store.instance.inspect().resume_work().expect("resumed");
+    assert!(!store.instance.inspect().is_work_paused());
+    let refused = store.env.run(store.instance.inspect().step_work()).map(|_| ());
     assert_eq!(refused.map_err(|error| error.code()), Err(Code::ParameterInvalid), "there is no pause");
     while store.instance.metrics().flushes < before.flushes + 30 {
         fill(&store, 0..50);
@@ -541,26 +561,26 @@ fn background_work_is_done_by_hand_in_a_sandbox() {
 #[test]
 fn a_pause_holds_no_write_and_no_closing() {
     let store = store(Options { auto_compact: true, memtable_bytes: 2000, ..by_hand() });
-    store.env.run(store.instance.pause_work()).expect("paused");
+    store.env.run(store.instance.inspect().pause_work()).expect("paused");
     // Many times what three memtables hold.
     fill(&store, 0..400);
     store.env.run(store.instance.close());
-    assert_eq!(store.instance.work_events(0).map_err(|error| error.code()).map(|_| ()), Err(Code::Closed));
+    assert_eq!(store.instance.inspect().work_events(0).map_err(|error| error.code()).map(|_| ()), Err(Code::Closed));
 }
 
 #[test]
 fn only_a_sandbox_is_paused() {
     let store = store(Options { pausable: false, ..by_hand() });
     let refused = [
-        store.env.run(store.instance.pause_work()),
-        store.instance.resume_work(),
-        store.env.run(store.instance.step_work()).map(|_| ()),
-        store.env.run(store.instance.due_work()).map(|_| ()),
+        store.env.run(store.instance.inspect().pause_work()),
+        store.instance.inspect().resume_work(),
+        store.env.run(store.instance.inspect().step_work()).map(|_| ()),
+        store.env.run(store.instance.inspect().due_work()).map(|_| ()),
     ];
     for refused in refused {
         let error = refused.expect_err("refused");
         assert_eq!(error.code(), Code::ParameterInvalid);
         assert!(error.message().contains("in memory"), "{error}");
     }
-    assert!(!store.instance.is_work_paused());
+    assert!(!store.instance.inspect().is_work_paused());
 }

@@ -33,7 +33,7 @@ fn st2_a_reader_that_makes_records_loses_no_load() {
     let instance = store.opened_with(Rc::clone(&gates)).expect("opens");
     let env = &store.env;
     env.run_until_idle();
-    let at = env.run(instance.get_shard_iterator(&stream, shard, StreamStart::Oldest)).expect("there");
+    let at = env.run(instance.streams().get_shard_iterator(&stream, shard, StreamStart::Oldest)).expect("there");
     let writes: Vec<_> = (0..12_000).map(|n| put("t", id(n), &[cell("n", int(n))])).collect();
     env.run(join_all(writes.iter().map(|write| instance.write_row(write, None))));
     let loader = Loader::of_at_least(1);
@@ -42,7 +42,7 @@ fn st2_a_reader_that_makes_records_loses_no_load() {
     gates.hold(|call| matches!(call, Call::Stage(..)));
     let later = put("t", id(300_000), &[]);
     let (page, stored, written) = env.run(join3(
-        instance.get_stream_record(&at, Some(1000)),
+        instance.streams().get_stream_record(&at, Some(1000)),
         async {
             // The load is on its way until the reader has read.
             let stored = instance.store_rows(&loader);
@@ -62,13 +62,13 @@ fn st2_a_reader_that_makes_records_loses_no_load() {
     let mut all = page.read().expect("whole");
     let mut next = page.next;
     while let Some(at) = next {
-        let page = env.run(instance.get_stream_record(&at, Some(1000))).expect("read");
+        let page = env.run(instance.streams().get_stream_record(&at, Some(1000))).expect("read");
         all.extend(page.read().expect("whole"));
         next = page.next.filter(|_| page.count > 0);
     }
     let expected: Vec<i64> = [200_000].into_iter().chain(100_000..100_300).chain([300_000]).collect();
-    let fresh = env.run(instance.get_shard_iterator(&stream, shard, StreamStart::Oldest)).expect("there");
-    let fresh = env.run(instance.get_stream_record(&fresh, Some(1000))).expect("read").read().expect("whole");
+    let fresh = env.run(instance.streams().get_shard_iterator(&stream, shard, StreamStart::Oldest)).expect("there");
+    let fresh = env.run(instance.streams().get_stream_record(&fresh, Some(1000))).expect("read").read().expect("whole");
     assert_eq!(keys(&fresh), expected, "a fresh reader sees all");
     assert!(all.is_sorted_by(|a, b| a.seqno <= b.seqno));
     assert_eq!(keys(&all).len(), expected.len(), "records were lost");
@@ -97,8 +97,9 @@ fn q_a_store_with_waiting_records_can_be_salvaged() {
     });
     let instance = opened.expect("a damaged store opens with salvage");
     assert!(!instance.missing().is_empty());
-    let at = store.env.run(instance.get_shard_iterator(&stream(&store), 1, StreamStart::Oldest)).expect("there");
-    let page = store.env.run(instance.get_stream_record(&at, None)).expect("read");
+    let at =
+        store.env.run(instance.streams().get_shard_iterator(&stream(&store), 1, StreamStart::Oldest)).expect("there");
+    let page = store.env.run(instance.streams().get_stream_record(&at, None)).expect("read");
     assert_eq!(keys(&page.read().expect("whole")), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
@@ -195,7 +196,7 @@ fn deletes_on_full_disk(streamed: bool, cut: bool, reads: bool) -> (usize, Optio
         if let (true, Some(at)) = (reads, &at)
             && n % 50 == 0
         {
-            let _ = store.env.run(store.instance.get_stream_record(at, None));
+            let _ = store.env.run(store.instance.streams().get_stream_record(at, None));
         }
     }
     store.storage.set_quota(None);
@@ -250,10 +251,11 @@ fn r5_a_load_of_unknown_fate() {
         assert_eq!(env.run(instance.store_rows(&loader)).failed.len(), 1);
         let _ = env.run(instance.write_row(&put("t", id(9000), &[]), None));
         assert_eq!(env.run(instance.store_rows(&other)).failed.len(), 0);
-        let mut at = Some(env.run(instance.get_shard_iterator(&stream, 1, StreamStart::Beginning)).expect("there"));
+        let mut at =
+            Some(env.run(instance.streams().get_shard_iterator(&stream, 1, StreamStart::Beginning)).expect("there"));
         let mut all = Vec::new();
         while let Some(place) = at {
-            let page = env.run(instance.get_stream_record(&place, Some(613))).expect("read");
+            let page = env.run(instance.streams().get_stream_record(&place, Some(613))).expect("read");
             all.extend(page.read().expect("whole"));
             at = page.next.filter(|_| page.count > 0);
         }
@@ -279,12 +281,13 @@ fn st1_reads_beside_flushes_that_fail() {
         let read = async || {
             let (mut seen, mut first) = (Vec::new(), None);
             loop {
-                let shards = instance.describe_stream(&stream, first, None).await.expect("there");
+                let shards = instance.streams().describe_stream(&stream, first, None).await.expect("there");
                 for shard in shards.shards {
-                    let beginning = instance.get_shard_iterator(&stream, shard.id, StreamStart::Beginning).await;
+                    let beginning =
+                        instance.streams().get_shard_iterator(&stream, shard.id, StreamStart::Beginning).await;
                     let (mut place, mut all) = (Some(beginning.expect("there")), Vec::new());
                     while let Some(at) = place {
-                        let page = instance.get_stream_record(&at, Some(100)).await.expect("read");
+                        let page = instance.streams().get_stream_record(&at, Some(100)).await.expect("read");
                         all.extend(page.read().expect("whole"));
                         place = page.next.filter(|_| page.count > 0);
                     }
@@ -359,7 +362,7 @@ fn st3_records_that_expire_while_they_wait() {
     assert_eq!(keys(&read(&store, oldest, 100).0), [10, 11]);
     let beginning = iterator(&store, 1, StreamStart::Beginning);
     assert_eq!(
-        store.env.run(store.instance.get_stream_record(&beginning, None)).expect_err("expired").error.code(),
+        store.env.run(store.instance.streams().get_stream_record(&beginning, None)).expect_err("expired").error.code(),
         tabstore::Code::TrimmedDataAccess
     );
     store.env.advance(2 * HOUR);
@@ -424,7 +427,7 @@ fn q_close_while_records_are_made() {
         store.env.take_us(500);
         let at = iterator(&store, 1, StreamStart::Beginning);
         let _ = store.env.run(join3(
-            store.instance.get_stream_record(&at, None),
+            store.instance.streams().get_stream_record(&at, None),
             async {
                 let _ = store.instance.flush().await;
             },

@@ -299,7 +299,7 @@ fn r5_random_loads_asked_again_after_crashes_are_stored_once() {
                         1 => session.instance.compact().await.expect("compacted"),
                         2 => {
                             let oldest = session.unfinished.borrow().iter().map(Ask::request).min();
-                            session.instance.acknowledge(CLIENT, oldest.unwrap_or(request + 1));
+                            session.instance.clients().acknowledge(CLIENT, oldest.unwrap_or(request + 1));
                         }
                         _ => {}
                     }

@@ -104,7 +104,7 @@ fn r5_a_write_that_was_refused_before_a_load_stays_refused() {
             store.compact();
         }
         assert_eq!(number(&store, 5), Some(1));
-        store.instance.acknowledge(CLIENT, 4);
+        store.instance.clients().acknowledge(CLIENT, 4);
         ask(&store, 4).expect("a write of its own");
     }
 }
@@ -181,7 +181,7 @@ fn r5_answers_to_loaded_rows_are_kept_until_the_client_has_them() {
         let one = loader();
         take(&store, &one, round, 0..30, round as i64);
         store_all(&store, &one);
-        store.instance.acknowledge(CLIENT, round);
+        store.instance.clients().acknowledge(CLIENT, round);
     }
     crash(&mut store);
     let rows = || (0..30).map(|number| row(number, 1)).collect();
@@ -207,7 +207,7 @@ fn r5_answers_to_loaded_rows_end_with_their_client() {
     let again = loader();
     take(&store, &again, 1, 0..30, 2);
     store_all(&store, &again);
-    store.env.run(store.instance.forget_answers(Some(CLIENT), vec![])).expect("forgotten");
+    store.env.run(store.instance.clients().forget_answers(Some(CLIENT), vec![])).expect("forgotten");
     crash(&mut store);
     let last = loader();
     take(&store, &last, 1, 0..30, 3);
@@ -225,7 +225,7 @@ fn r5_a_load_that_is_being_stored_is_known_to_the_next_session() {
     let waits = store.instance.write_row(&other, None);
     let again = async {
         drop(one);
-        store.instance.keep_answers(CLIENT, CLIENT, true).await.expect("kept");
+        store.instance.clients().keep_answers(CLIENT, CLIENT, true).await.expect("kept");
     };
     let (written, ()) = store.env.run(futures_util::future::join(waits, again));
     written.expect("written");

@@ -144,6 +144,6 @@ fn r5_a_write_before_its_table_does_not_come_behind_a_later_one() {
     crash(&mut store);
     assert_eq!(write(&store, 1, &row(1, 1)), Err(Code::ObjectNotExist));
     assert_eq!(number(&store, 1), Some(2));
-    store.instance.acknowledge(CLIENT, 3);
+    store.instance.clients().acknowledge(CLIENT, 3);
     assert_eq!(write(&store, 3, &row(1, 3)), Ok(()));
 }

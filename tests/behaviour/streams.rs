@@ -34,14 +34,14 @@ fn store() -> Store {
 }
 
 pub(crate) fn stream(store: &Store) -> String {
-    store.instance.list_stream(Some("t")).expect("there").pop().expect("one").id
+    store.instance.streams().list_stream(Some("t")).expect("there").pop().expect("one").id
 }
 
 /// The shards: id, parents, whether it has ended. Page by page.
 pub(crate) fn shards(store: &Store) -> Vec<(i64, [i64; 2], bool)> {
     let (id, mut all, mut first) = (stream(store), Vec::new(), None);
     loop {
-        let page = store.env.run(store.instance.describe_stream(&id, first, Some(3))).expect("there");
+        let page = store.env.run(store.instance.streams().describe_stream(&id, first, Some(3))).expect("there");
         all.extend(page.shards.into_iter().map(|shard| (shard.id, shard.parents, shard.closed)));
         first = page.next;
         if first.is_none() {
@@ -51,14 +51,14 @@ pub(crate) fn shards(store: &Store) -> Vec<(i64, [i64; 2], bool)> {
 }
 
 pub(crate) fn iterator(store: &Store, shard: i64, start: StreamStart) -> String {
-    store.env.run(store.instance.get_shard_iterator(&stream(store), shard, start)).expect("there")
+    store.env.run(store.instance.streams().get_shard_iterator(&stream(store), shard, start)).expect("there")
 }
 
 /// All records from an iterator on, and the last iterator, if the shard is open.
 pub(crate) fn read(store: &Store, mut at: String, limit: i64) -> (Vec<StreamRecord>, Option<String>) {
     let mut all = Vec::new();
     loop {
-        let page = store.env.run(store.instance.get_stream_record(&at, Some(limit))).expect("there");
+        let page = store.env.run(store.instance.streams().get_stream_record(&at, Some(limit))).expect("there");
         let records = page.read().expect("whole");
         assert!(records.len() == page.count && records.len() <= limit as usize);
         all.extend(records);
@@ -154,7 +154,7 @@ fn st1_old_values_come_along_where_they_were_asked_for() {
 fn st1_streams_are_listed_described_and_switched() {
     let mut store = Store::with_table(OptionsChange::default());
     store.create("other", &[("id", KeyType::Integer)], OptionsChange::default());
-    assert_eq!(store.instance.list_stream(None).expect("right"), []);
+    assert_eq!(store.instance.streams().list_stream(None).expect("right"), []);
     assert_eq!(store.instance.describe_table("t").expect("there").stream, None);
     store.put(id(1), &[cell("a", int(1))]);
     set(&store, on(168, &["a"]));
@@ -163,39 +163,40 @@ fn st1_streams_are_listed_described_and_switched() {
         (described.hours, &described.columns[..], described.enabled),
         (168, &["a".to_owned()][..], store.env.now_ms())
     );
-    assert_eq!(store.instance.list_stream(None).expect("right"), std::slice::from_ref(&described));
+    assert_eq!(store.instance.streams().list_stream(None).expect("right"), std::slice::from_ref(&described));
     assert_eq!(shards(&store), [(1, [0, 0], false)]);
     store.put(id(2), &[]);
     let first = iterator(&store, 1, StreamStart::Oldest);
     store.reopen();
-    assert_eq!(store.instance.list_stream(Some("t")).expect("there"), [described]);
+    assert_eq!(store.instance.streams().list_stream(Some("t")).expect("there"), [described]);
     assert_eq!(read(&store, first.clone(), 10).0.len(), 1, "from its start on, and after a restart");
     // Another life keeps what is there.
     set(&store, on(1, &[]));
     assert_eq!(read(&store, first.clone(), 10).0.len(), 1);
     set(&store, off());
-    assert_eq!(store.instance.list_stream(None).expect("right"), []);
-    let gone = store.env.run(store.instance.get_stream_record(&first, None)).expect_err("gone").error;
+    assert_eq!(store.instance.streams().list_stream(None).expect("right"), []);
+    let gone = store.env.run(store.instance.streams().get_stream_record(&first, None)).expect_err("gone").error;
     assert_eq!(gone.code(), Code::ObjectNotExist);
     store.put(id(3), &[]);
     set(&store, on(24, &[]));
     assert_eq!(all(&store), [], "it is another one");
     assert_eq!(
-        store.env.run(store.instance.get_stream_record(&first, None)).expect_err("gone").error.code(),
+        store.env.run(store.instance.streams().get_stream_record(&first, None)).expect_err("gone").error.code(),
         Code::ObjectNotExist
     );
     store.reopen();
     store.put(id(4), &[]);
     assert_eq!(all(&store).len(), 1);
     store.env.run(store.instance.delete_table("t")).expect("there");
-    assert_eq!(store.instance.list_stream(None).expect("right"), []);
+    assert_eq!(store.instance.streams().list_stream(None).expect("right"), []);
 }
 
 #[test]
 fn st1_wrong_arguments_are_refused_by_name() {
     let store = store();
     let id = stream(&store);
-    let describe = |id: &str, first, limit| store.env.run(store.instance.describe_stream(id, first, limit)).map(drop);
+    let describe =
+        |id: &str, first, limit| store.env.run(store.instance.streams().describe_stream(id, first, limit)).map(drop);
     for wrong in ["", "t", "t_1_1", "nobody_1_1"] {
         assert!(describe(wrong, None, None).is_err(), "{wrong}");
     }
@@ -204,11 +205,12 @@ fn st1_wrong_arguments_are_refused_by_name() {
     for limit in [0, -1, 101] {
         assert!(refused(describe(&id, None, Some(limit))).contains("[1, 100]"));
     }
-    let start = |shard| store.env.run(store.instance.get_shard_iterator(&id, shard, StreamStart::Oldest));
+    let start = |shard| store.env.run(store.instance.streams().get_shard_iterator(&id, shard, StreamStart::Oldest));
     assert!(refused(start(2)).contains("shard"));
     let at = start(1).expect("there");
-    let get =
-        |at: &str, limit| store.env.run(store.instance.get_stream_record(at, limit)).map_err(|failure| failure.error);
+    let get = |at: &str, limit| {
+        store.env.run(store.instance.streams().get_stream_record(at, limit)).map_err(|failure| failure.error)
+    };
     assert_eq!(get(&at[2..], None).expect_err("forged").code(), Code::ParameterInvalid);
     for limit in [0, 1001] {
         assert!(refused(get(&at, Some(limit))).contains("[1, 1000]"));
@@ -284,7 +286,7 @@ fn st3_expired_records_are_told_and_free_their_space() {
     store.env.set_now(begin + 400 * HOUR);
     store.reopen();
     let get = |store: &Store, at: &str| {
-        store.env.run(store.instance.get_stream_record(at, None)).map_err(|failure| failure.error)
+        store.env.run(store.instance.streams().get_stream_record(at, None)).map_err(|failure| failure.error)
     };
     store.env.run_until_idle();
     assert_eq!(get(&store, &start).expect_err("expired").code(), Code::TrimmedDataAccess);
@@ -392,8 +394,8 @@ fn st2_readers_do_not_overtake_a_load_whose_commit_was_asked_for() {
             async {
                 let (mut at, mut keys) = (at, Vec::new());
                 while keys.len() < 305 {
-                    store.instance.await_stream_record(std::slice::from_ref(&at)).await.expect("open");
-                    let page = store.instance.get_stream_record(&at, Some(50)).await.expect("there");
+                    store.instance.streams().await_stream_record(std::slice::from_ref(&at)).await.expect("open");
+                    let page = store.instance.streams().get_stream_record(&at, Some(50)).await.expect("there");
                     keys.extend(page.read().expect("whole").into_iter().flat_map(|record| record.key));
                     at = page.next.expect("open");
                 }
@@ -424,9 +426,9 @@ fn st1_a_disabled_stream_stays_away() {
         }));
         done.expect("right");
         written.expect("right");
-        assert_eq!(store.instance.list_stream(None).expect("right"), []);
+        assert_eq!(store.instance.streams().list_stream(None).expect("right"), []);
         store.reopen();
-        assert_eq!(store.instance.list_stream(None).expect("right"), [], "after {step} writes");
+        assert_eq!(store.instance.streams().list_stream(None).expect("right"), [], "after {step} writes");
         store.put(id(3), &[]);
         store.compact();
     }
@@ -452,8 +454,10 @@ fn st3_a_clock_that_was_wrong_marks_nothing_as_expired_that_is_not() {
     store.env.run_until_idle();
     store.compact();
     let keys = |store: &Store| -> Result<Vec<Value>, Code> {
-        let page =
-            store.env.run(store.instance.get_stream_record(&begin, None)).map_err(|failure| failure.error.code())?;
+        let page = store
+            .env
+            .run(store.instance.streams().get_stream_record(&begin, None))
+            .map_err(|failure| failure.error.code())?;
         Ok(page.read().expect("whole").into_iter().flat_map(|record| record.key).collect())
     };
     assert_eq!(keys(&store), Ok((0..4).map(value).collect()));
@@ -511,8 +515,8 @@ fn st1_writes_without_a_stream_leave_no_record_and_index_rows_neither() {
     store.write(&put("u", id(1), &[cell("v", int(1))])).expect("right");
     store.write(&put("u", id(1), &[cell("v", int(2))])).expect("right");
     assert_eq!(all(&store), []);
-    let u = store.instance.list_stream(Some("u")).expect("there").pop().expect("one").id;
-    let at = store.env.run(store.instance.get_shard_iterator(&u, 1, StreamStart::Oldest)).expect("there");
+    let u = store.instance.streams().list_stream(Some("u")).expect("there").pop().expect("one").id;
+    let at = store.env.run(store.instance.streams().get_shard_iterator(&u, 1, StreamStart::Oldest)).expect("there");
     assert_eq!(read(&store, at, 10).0.len(), 2);
     let on_index = UpdateTable { name: "by_v".into(), stream: on(1, &[]), ..UpdateTable::default() };
     assert!(store.env.run(store.instance.update_table(on_index)).is_err(), "an index has no stream");
@@ -522,7 +526,7 @@ fn st1_writes_without_a_stream_leave_no_record_and_index_rows_neither() {
 fn st1_a_reader_waits_for_the_next_record_without_polling() {
     let store = store();
     let at = [iterator(&store, 1, StreamStart::Latest)];
-    let waits = store.instance.await_stream_record(&at);
+    let waits = store.instance.streams().await_stream_record(&at);
     let done = std::cell::Cell::new(false);
     store.env.run(async {
         let both = futures_util::future::join(
@@ -538,5 +542,5 @@ fn st1_a_reader_waits_for_the_next_record_without_polling() {
     });
     assert!(done.get());
     // It is there already.
-    store.env.run(store.instance.await_stream_record(&at)).expect("there");
+    store.env.run(store.instance.streams().await_stream_record(&at)).expect("there");
 }

@@ -2,7 +2,7 @@
 //!
 //! Keys are never missing, so a comparison of one with a text can be negated exactly. Everything else passes all keys.
 
-use super::{KeyBounds, Node, Operator};
+use super::tree::{KeyBounds, Node, Operator};
 use crate::azure::edm::EdmValue;
 use crate::azure::key::encode_text;
 

@@ -4,7 +4,7 @@
 //! a narrower type. Any other two types are never equal, and the property counts as less than the literal. The service's
 //! documents tell neither; the second is known of an emulator alone. So both are our rulings.
 
-use super::{Node, Operator};
+use super::tree::{Node, Operator};
 use crate::azure::edm::EdmValue;
 use crate::azure::entity::Entity;
 use std::cmp::Ordering;

@@ -1,8 +1,8 @@
 //! Cuts a filter into words.
 
-use super::Operator;
+use super::tree::Operator;
 use crate::azure::edm::{EdmType, EdmValue, parse_hex};
-use crate::azure::entity::utf16_length;
+use crate::azure::text::utf16_length;
 use crate::azure::{AzureCode, AzureError, AzureResult, date_time, identifiers};
 use crate::model::decimal;
 use std::borrow::Cow;

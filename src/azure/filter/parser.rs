@@ -3,7 +3,7 @@
 //! It keeps its own stack, so no filter takes more of the thread's.
 
 use super::lexer::{Lexer, Word};
-use super::{COMPARISONS, Node, Operator};
+use super::tree::{COMPARISONS, Node, Operator};
 use crate::azure::edm::{EdmType, EdmValue};
 use crate::azure::{AzureCode, AzureError, AzureResult, names};
 

@@ -6,16 +6,13 @@
 //!
 //! The date of a request is signed and not compared with the clock: a door has no network on which somebody could listen.
 
+use super::need::{Level, Need};
 use super::route::{Operation, Verb};
-use super::sas::Sas;
+use super::sas::{Sas, signer};
 use super::url::Url;
-use crate::azure::entity::EntityOp;
-use crate::azure::text::parse_base64;
 use crate::azure::{AzureCode, AzureResult};
 use crate::doors::{Access, Request};
 use crate::tablestore::{AccessKey, Right, Rights};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 
 /// What a request may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,55 +21,6 @@ pub(super) struct Grant {
     pub(super) rights: Rights,
     /// The signature that was given to the client, if it has no key.
     pub(super) sas: Option<Sas>,
-}
-
-/// The kind of thing that is worked on, as signatures of an account know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    /// The service.
-    Service,
-    /// A table.
-    Container,
-    /// Entities.
-    Object,
-}
-
-/// What an operation needs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Need<'n> {
-    /// The right of a key.
-    pub(super) right: Right,
-    /// The kind of thing.
-    pub(super) level: Level,
-    /// One letter of each of these, in a signature. Without any, no signature gives it.
-    pub(super) letters: &'static [&'static str],
-    /// The table of the entities.
-    pub(super) table: Option<&'n str>,
-    /// The keys of the only entity.
-    pub(super) key: Option<(&'n str, &'n str)>,
-}
-
-impl<'n> Need<'n> {
-    /// What work on tables or on the service needs.
-    pub(super) fn of(right: Right, level: Level, letters: &'static [&'static str]) -> Self {
-        Self { right, level, letters, table: None, key: None }
-    }
-
-    /// What reading entities needs.
-    pub(super) fn to_read(table: &'n str, key: Option<(&'n str, &'n str)>) -> Self {
-        Self { table: Some(table), key, ..Self::of(Right::Read, Level::Object, &["r"]) }
-    }
-
-    /// What a change of an entity needs.
-    pub(super) fn to_change(op: EntityOp, table: &'n str, key: (&'n str, &'n str)) -> Self {
-        let letters: &'static [&'static str] = match op {
-            EntityOp::Insert => &["a"],
-            EntityOp::Replace(_) | EntityOp::Merge(_) => &["u"],
-            EntityOp::InsertOrReplace | EntityOp::InsertOrMerge => &["a", "u"],
-            EntityOp::Delete(_) => &["d"],
-        };
-        Self { table: Some(table), key: Some(key), ..Self::of(Right::Write, Level::Object, letters) }
-    }
 }
 
 impl Grant {
@@ -148,7 +96,7 @@ impl Grant {
 fn signed(keys: &[AccessKey], request: &Request<'_>, url: &Url<'_>, now: i64) -> AzureResult<Grant> {
     match request.header("authorization") {
         Some(header) => Grant::of_header(keys, header, request, url),
-        None => Sas::find(keys, url, now),
+        None => Sas::find(keys, url, now).map(|(rights, sas)| Grant { rights, sas: Some(sas) }),
     }
 }
 
@@ -166,17 +114,6 @@ fn string_to_sign(request: &Request<'_>, url: &Url<'_>, is_lite: bool) -> Option
         text.extend(["?comp=", comp]);
     }
     Some(text)
-}
-
-/// The enabled key that signed a text.
-/// A gate of [`Module::Access`](crate::modules::Module::Access).
-pub(super) fn signer<'k>(keys: &'k [AccessKey], text: &str, signature: &str) -> Option<&'k AccessKey> {
-    let signature = parse_base64(signature)?;
-    keys.iter().filter(|key| key.enabled).find(|key| {
-        let mac = Hmac::<Sha256>::new_from_slice(key.secret.as_bytes());
-        // It compares in constant time.
-        mac.is_ok_and(|mac| mac.chain_update(text).verify_slice(&signature).is_ok())
-    })
 }
 
 /// Compares in a time that tells nothing of where they differ.

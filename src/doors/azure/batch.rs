@@ -5,10 +5,11 @@
 //!
 //! All of it is a gate of [`Module::Batches`](crate::modules::Module::Batches).
 
-use super::auth::{Grant, Need};
+use super::auth::Grant;
 use super::entities;
 use super::headers::{Level, Method, Prefer, is_client_id};
 use super::multipart::Batch;
+use super::need::Need;
 use super::reply::{Reply, guid};
 use super::route::Operation;
 use super::url::Url;

@@ -5,7 +5,8 @@
 //!
 //! All of it is a gate of [`Module::Access`](crate::modules::Module::Access).
 
-use super::auth::{Grant, Level as Kind, Need};
+use super::auth::Grant;
+use super::need::{Level as Kind, Need};
 use super::properties::Properties;
 use super::reply::Reply;
 use super::route::Operation;

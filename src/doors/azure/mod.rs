@@ -15,6 +15,7 @@ mod json;
 mod json_in;
 mod json_out;
 mod multipart;
+mod need;
 mod page;
 mod properties;
 mod reply;
@@ -31,8 +32,9 @@ use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::modules::{self, Module};
 use crate::tablestore::{Instance, Right};
-use auth::{Grant, Level as Kind, Need};
+use auth::Grant;
 use headers::{Level, Method};
+use need::{Level as Kind, Need};
 use reply::{Reply, Stamp};
 use route::Operation;
 use std::pin::Pin;
@@ -199,7 +201,7 @@ impl Door<'_> {
     /// Finds who sends the request.
     async fn grant(&self, access: Access<'_>) -> AzureResult<Grant> {
         let now = self.stamp.ticks();
-        let grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
+        let grant = Grant::find(&self.account.instance().access_keys().all(), access, self.request, self.url, now)?;
         match grant.sas {
             Some(sas) if sas.policy().is_some() => Ok(Grant { sas: Some(self.complete(sas).await?), ..grant }),
             sas => Ok(Grant { sas, ..grant }),

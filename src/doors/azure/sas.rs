@@ -5,11 +5,13 @@
 //! URL of a scheme of its own needs no HTTPS.
 
 use super::acl::Policy;
-use super::auth::{Grant, Level, Need, signer};
+use super::need::{Level, Need};
 use super::url::Url;
-use crate::azure::text::{has, replaced};
+use crate::azure::text::{has, parse_base64, replaced};
 use crate::azure::{AzureCode, AzureResult, date_time, key};
-use crate::tablestore::AccessKey;
+use crate::tablestore::{AccessKey, Rights};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 
 /// The first version with protocols and addresses in its text.
 const FIRST_VERSION: &str = "2015-04-05";
@@ -39,14 +41,24 @@ enum Scope {
 /// An end of a range of entities: a partition key, and a row key or the whole partition.
 type Corner = (String, Option<String>);
 
+/// The enabled key that signed a text. A gate of [`Module::Access`](crate::modules::Module::Access).
+pub(super) fn signer<'k>(keys: &'k [AccessKey], text: &str, signature: &str) -> Option<&'k AccessKey> {
+    let signature = parse_base64(signature)?;
+    keys.iter().filter(|key| key.enabled).find(|key| {
+        let mac = Hmac::<Sha256>::new_from_slice(key.secret.as_bytes());
+        // It compares in constant time.
+        mac.is_ok_and(|mac| mac.chain_update(text).verify_slice(&signature).is_ok())
+    })
+}
+
 /// Gates of [`Module::Access`](crate::modules::Module::Access).
 impl Sas {
-    /// Finds the signature in a URL.
+    /// Finds the signature in a URL, and the rights of the key that signed.
     ///
     /// # Errors
     /// `AuthenticationFailed`; `AuthorizationProtocolMismatch`, `AuthorizationSourceIPMismatch`,
     /// `AuthorizationServiceMismatch`.
-    pub(super) fn find(keys: &[AccessKey], url: &Url<'_>, now: i64) -> AzureResult<Grant> {
+    pub(super) fn find(keys: &[AccessKey], url: &Url<'_>, now: i64) -> AzureResult<(Rights, Self)> {
         let failed = AzureCode::AuthenticationFailed;
         let given = |name| url.query.get(name).unwrap_or_default();
         let version = given("sv");
@@ -80,7 +92,7 @@ impl Sas {
         if sas.policy().is_none() {
             sas.check_time(now)?;
         }
-        Ok(Grant { rights: key.rights, sas: Some(sas) })
+        Ok((key.rights, sas))
     }
 
     /// The signature of a table, and what it covers.
@@ -267,7 +279,7 @@ mod tests {
         let url = format!("{place}?{query}");
         let url = Url::parse(&url, None).expect("a URL");
         let keys = [key("other", &ALL), key(SECRET, &ALL)];
-        Sas::find(&keys, &url, ticks(time)).map(|grant| grant.sas.expect("a signature")).map_err(|error| error.code)
+        Sas::find(&keys, &url, ticks(time)).map(|(_, sas)| sas).map_err(|error| error.code)
     }
 
     fn refused(sas: &Sas, need: &Need<'_>) -> Option<AzureCode> {

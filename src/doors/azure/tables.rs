@@ -1,7 +1,8 @@
 //! Operations on tables.
 
-use super::auth::{Grant, Level as Kind, Need};
+use super::auth::Grant;
 use super::headers::{self, Level, Prefer};
+use super::need::{Level as Kind, Need};
 use super::reply::Reply;
 use super::route::Operation;
 use super::url::Url;

@@ -2,7 +2,7 @@
 //! durations.
 //!
 //! The store's clock is the device's, wrong or right: a clock that was wrong once is right again when the device's is.
-//! Only stamps never run backwards (see `tablestore/time.rs`). A wrong clock must not cost data, though. While the engine
+//! Only stamps never run backwards (see `tablestore/rows/time.rs`). A wrong clock must not cost data, though. While the engine
 //! is open, it compares the device's clock with the steady one and reports a jump. After a jump forward, background
 //! compaction treats nothing as expired for an hour.
 

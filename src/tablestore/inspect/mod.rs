@@ -11,3 +11,11 @@ mod work;
 pub use keys::KeyPlace;
 pub use reads::{Hidden, StoredRow};
 pub use trees::{TreeKind, TreeName};
+
+use crate::tablestore::state::State;
+
+/// A look inside an instance.
+#[derive(Clone, Copy)]
+pub struct Inspection<'i> {
+    pub(crate) state: &'i State,
+}

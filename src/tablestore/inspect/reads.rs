@@ -1,14 +1,15 @@
 //! Reads that tell more than the row: the path of the read, or the versions that the table's options hide.
 
+use super::Inspection;
 use crate::engine::{Needs, RowView, Trace};
 use crate::error::Result;
 use crate::model::select::Stretch;
 use crate::model::version::Retention;
 use crate::model::{CellRef, RowSink};
-use crate::tablestore::failure::Outcome;
-use crate::tablestore::instance::Instance;
-use crate::tablestore::point_read::{Found, PointReader, encoded};
-use crate::tablestore::request::GetRow;
+use crate::tablestore::operations::read::{get_row, wanted};
+use crate::tablestore::rows::point_read::{Found, PointReader, encoded};
+use crate::tablestore::rows::request::GetRow;
+use crate::tablestore::units::failure::Outcome;
 
 /// Why a stored version is hidden from reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,25 +31,25 @@ pub struct StoredRow {
     pub hidden: Vec<Option<Hidden>>,
 }
 
-impl Instance {
-    /// Reads one row as [`Instance::get_row`] does, and walks its path just before, over the same data.
+impl Inspection<'_> {
+    /// Reads one row as [`Instance::get_row`](crate::tablestore::Instance::get_row) does, and walks its path just before, over the same data.
     ///
     /// # Errors
-    /// As for [`Instance::get_row`].
-    pub async fn trace_row(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Outcome<(Found, Trace)> {
+    /// As for [`Instance::get_row`](crate::tablestore::Instance::get_row).
+    pub async fn trace_row(self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Outcome<(Found, Trace)> {
         // What is wrong with the request, the read says in its own words.
         let traced = self.trace_of(request).await;
-        let found = self.get_row(request, sink).await?;
+        let found = get_row(self.state, None, request, sink).await?;
         Ok((found, traced.unwrap_or_default()))
     }
 
-    async fn trace_of(&self, request: &GetRow<'_>) -> Result<Trace> {
-        let projection = self.wanted(&request.options, "")?;
-        let table = self.readable(request.table)?;
+    async fn trace_of(self, request: &GetRow<'_>) -> Result<Trace> {
+        let projection = wanted(self.state, &request.options, "")?;
+        let table = self.state.catalog.readable(request.table)?;
         let asked = encoded(&request.key, &table)?;
-        let reader = PointReader::new(projection, &table, self.now_ms(), &self.throttle);
+        let reader = PointReader::new(projection, &table, self.state.engine.now_ms(), &self.state.throttle);
         let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
-        self.engine.trace(table.tree(), &asked.1, Some(&needs as &Needs<'_>)).await
+        self.state.engine.trace(table.tree(), &asked.1, Some(&needs as &Needs<'_>)).await
     }
 
     /// Reads all versions of a row that are stored, of the named columns or of all, and says which of them a read does not give,
@@ -57,11 +58,11 @@ impl Instance {
     ///
     /// # Errors
     /// A wrong table or key; `OTSObjectNotExist`; `Corrupt`.
-    pub async fn stored_row(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<StoredRow> {
+    pub async fn stored_row(self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<StoredRow> {
         request.key.check_row()?;
-        let table = self.readable(request.table)?;
+        let table = self.state.catalog.readable(request.table)?;
         let (key, bytes) = encoded(&request.key, &table)?;
-        let (retention, now) = (table.options().retention(), self.now_ms());
+        let (retention, now) = (table.options().retention(), self.state.engine.now_ms());
         let columns = &request.options.columns;
         let is_wanted =
             |cell: &&CellRef<'_>| columns.is_empty() || columns.iter().any(|name| name.as_str() == cell.column);
@@ -77,7 +78,7 @@ impl Instance {
             stored.hidden = hidden(&cells, retention, now);
             sink.row(&key, &cells);
         };
-        self.engine.read_stored(table.tree(), &bytes, &mut visit).await?;
+        self.state.engine.read_stored(table.tree(), &bytes, &mut visit).await?;
         Ok(stored)
     }
 }

@@ -1,11 +1,11 @@
 //! The trees of an instance, by what they hold.
 
+use super::Inspection;
 use crate::engine::{Layout, SegmentContents, SegmentQuery, TreeId};
 use crate::error::Result;
 use crate::model::{KeyInput, TableName};
-use crate::tablestore::answers;
-use crate::tablestore::instance::Instance;
-use crate::tablestore::{catalog, meter};
+use crate::tablestore::state::{answers, catalog_rows};
+use crate::tablestore::units::meter;
 
 /// What a tree holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +56,11 @@ pub struct TreeName {
     pub key: Vec<String>,
 }
 
-impl Instance {
+impl Inspection<'_> {
     /// The state of the store; see [`Layout`].
     #[must_use]
-    pub fn layout(&self) -> Layout {
-        self.engine.layout()
+    pub fn layout(self) -> Layout {
+        self.state.engine.layout()
     }
 
     /// Reads a segment; see [`crate::engine::Engine::segment`]. `row` is a table and a key to ask the filter for.
@@ -68,19 +68,19 @@ impl Instance {
     /// # Errors
     /// A wrong name or key; `OTSObjectNotExist`; `Corrupt`; errors of the storage.
     pub async fn segment(
-        &self,
+        self,
         id: u64,
         query: SegmentQuery<'_>,
         row: Option<(&str, &KeyInput<'_>)>,
     ) -> Result<Option<SegmentContents>> {
-        let Some((table, key)) = row else { return self.engine.segment(id, query).await };
+        let Some((table, key)) = row else { return self.state.engine.segment(id, query).await };
         let (tree, key) = self.encoded_key(table, key)?;
-        self.engine.segment(id, SegmentQuery { key: Some((tree, &key)), ..query }).await
+        self.state.engine.segment(id, SegmentQuery { key: Some((tree, &key)), ..query }).await
     }
 
     /// The tree and the encoded key of a row.
-    fn encoded_key(&self, table: &str, key: &KeyInput<'_>) -> Result<(TreeId, Vec<u8>)> {
-        let table = self.table(TableName::parse(table)?)?;
+    fn encoded_key(self, table: &str, key: &KeyInput<'_>) -> Result<(TreeId, Vec<u8>)> {
+        let table = self.state.catalog.table(TableName::parse(table)?)?;
         let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
         let mut encoded = Vec::new();
         values.encode(&mut encoded);
@@ -89,9 +89,9 @@ impl Instance {
 
     /// What a tree is.
     #[must_use]
-    pub fn tree_name(&self, tree: TreeId) -> TreeName {
+    pub fn tree_name(self, tree: TreeId) -> TreeName {
         let own = |kind| TreeName { kind, table: None, key: Vec::new() };
-        for table in self.tables.borrow().values() {
+        for table in self.state.catalog.all().values() {
             let name = Some(table.name().to_owned());
             if table.tree() == tree {
                 let kind = if table.index_of().is_some() { TreeKind::Index } else { TreeKind::Table };
@@ -104,7 +104,7 @@ impl Instance {
             }
         }
         own(match tree {
-            catalog::TREE => TreeKind::Catalog,
+            catalog_rows::TREE => TreeKind::Catalog,
             meter::TREE => TreeKind::Meter,
             answers::TREE => TreeKind::Answers,
             TreeId::DOCUMENTS => TreeKind::Documents,

@@ -1,62 +1,62 @@
 //! Background work: what was done, and by hand what is next.
 
+use super::Inspection;
 use crate::engine::{DueWork, WorkEvent, WorkEvents};
 use crate::error::Result;
-use crate::tablestore::instance::Instance;
 use std::rc::Rc;
 
-impl Instance {
+impl Inspection<'_> {
     /// See [`crate::engine::Engine::work_events`].
     ///
     /// # Errors
     /// Those of an instance that has ended.
-    pub fn work_events(&self, position: u64) -> Result<WorkEvents> {
-        self.engine.work_events(position)
+    pub fn work_events(self, position: u64) -> Result<WorkEvents> {
+        self.state.engine.work_events(position)
     }
 
     /// See [`crate::engine::Engine::await_work_events`].
     ///
     /// # Errors
     /// Those of an instance that has ended.
-    pub async fn await_work_events(&self, position: u64, most_ms: u32) -> Result<WorkEvents> {
-        self.engine.await_work_events(position, most_ms).await
+    pub async fn await_work_events(self, position: u64, most_ms: u32) -> Result<WorkEvents> {
+        self.state.engine.await_work_events(position, most_ms).await
     }
 
     /// See [`crate::engine::Engine::pause_work`].
     ///
     /// # Errors
     /// `OTSParameterInvalid` where it cannot be paused.
-    pub async fn pause_work(&self) -> Result<()> {
-        self.engine.pause_work().await
+    pub async fn pause_work(self) -> Result<()> {
+        self.state.engine.pause_work().await
     }
 
     /// See [`crate::engine::Engine::resume_work`].
     ///
     /// # Errors
-    /// As for [`Instance::pause_work`].
-    pub fn resume_work(&self) -> Result<()> {
-        self.engine.resume_work()
+    /// As for [`Inspection::pause_work`].
+    pub fn resume_work(self) -> Result<()> {
+        self.state.engine.resume_work()
     }
 
     /// See [`crate::engine::Engine::step_work`].
     ///
     /// # Errors
-    /// As for [`Instance::pause_work`]; errors of the storage.
-    pub async fn step_work(&self) -> Result<Vec<Rc<WorkEvent>>> {
-        self.engine.step_work().await
+    /// As for [`Inspection::pause_work`]; errors of the storage.
+    pub async fn step_work(self) -> Result<Vec<Rc<WorkEvent>>> {
+        self.state.engine.step_work().await
     }
 
     /// See [`crate::engine::Engine::due_work`].
     ///
     /// # Errors
-    /// As for [`Instance::pause_work`].
-    pub async fn due_work(&self) -> Result<Option<DueWork>> {
-        self.engine.due_work().await
+    /// As for [`Inspection::pause_work`].
+    pub async fn due_work(self) -> Result<Option<DueWork>> {
+        self.state.engine.due_work().await
     }
 
     /// Whether background work is paused.
     #[must_use]
-    pub fn is_work_paused(&self) -> bool {
-        self.engine.is_work_paused()
+    pub fn is_work_paused(self) -> bool {
+        self.state.engine.is_work_paused()
     }
 }

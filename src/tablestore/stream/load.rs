@@ -4,20 +4,23 @@
 //! many records as go into [`PACK_BYTES`], and the key of the last of them.
 
 use super::record::{Record, start_pack};
-use super::{LOAD_MS, Shard, Stream, number_key, row};
 use crate::engine::{BulkLoader, Engine, record_cell, record_key};
 use crate::error::Result;
 use crate::format::wire::put_bytes;
-use crate::model::RowChange;
-use crate::tablestore::prepared::PreparedWrite;
+use crate::model::{CellChange, ChangeKind, RowChange, ValueRef, encode_value};
+use crate::tablestore::rows::prepared::PreparedWrite;
+use crate::tablestore::table::shards::Shard;
+use crate::tablestore::table::stream::{HOUR_MS, Stream};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A pack with at least so many bytes is written. A reader decodes one at a time.
 const PACK_BYTES: usize = 32 << 10;
+/// A load takes less time, even if the device sleeps meanwhile.
+const LOAD_MS: i64 = 6 * HOUR_MS;
 
 /// The stream's side of a load.
-pub(in crate::tablestore) struct StreamLoad {
+pub(crate) struct StreamLoad {
     stream: Rc<Stream>,
     /// The load's number in the stream's tree.
     number: u64,
@@ -44,11 +47,22 @@ fn pack_key(load: u64, last: &[u8]) -> Vec<u8> {
     key
 }
 
+/// The first column of keys: the number of a load, less than 0.
+fn number_key(number: i64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(64);
+    encode_value(ValueRef::Integer(number), &mut key);
+    key
+}
+
+fn row<'c>(stamp: i64, cells: &'c [CellChange<'c>]) -> RowChange<'c> {
+    RowChange { kind: ChangeKind::Update, stamp, cells }
+}
+
 /// Gates of [`Module::Streams`](crate::modules::Module::Streams).
 impl StreamLoad {
     /// Has a load bring its records, and one for each shard that names them.
     #[inline(never)]
-    pub(in crate::tablestore) fn begin(stream: &Rc<Stream>, engine: &Rc<Engine>, load: &BulkLoader) -> Self {
+    pub(crate) fn begin(stream: &Rc<Stream>, engine: &Rc<Engine>, load: &BulkLoader) -> Self {
         let (number, open) = (load.number_beside(stream.tree), Rc::<RefCell<OpenPack>>::default());
         let begun = Self { stream: Rc::clone(stream), number, open: Rc::clone(&open) };
         let (stream, engine) = (Rc::clone(stream), Rc::downgrade(engine));
@@ -72,7 +86,7 @@ impl StreamLoad {
     /// Adds the record of a loaded row.
     /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
     #[inline(never)]
-    pub(in crate::tablestore) fn push(
+    pub(crate) fn push(
         &self,
         engine: &Engine,
         load: &BulkLoader,

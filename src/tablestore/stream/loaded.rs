@@ -1,7 +1,6 @@
 //! A page of records, and the records of loads that go into it.
 
-use super::read::StreamRecords;
-use super::record::{Record, key_of};
+use super::record::{Record, StreamRecords, key_of};
 use crate::format::wire::{Decoded, put_bytes, put_sv, put_uv};
 use crate::model::limits;
 use std::ops::ControlFlow;
@@ -27,12 +26,12 @@ impl Page {
 
 /// The records of a load's rows in a range of keys.
 pub(super) struct LoadedRecords<'t> {
+    /// The key of the first record that found the page full.
+    pub(super) rest: Option<Vec<u8>>,
     /// The first key; empty once it was passed.
     pub(super) first: Vec<u8>,
     /// The key behind the last; empty at the end of the table.
     pub(super) to: &'t [u8],
-    /// The key of the first record that found the page full.
-    pub(super) rest: Option<Vec<u8>>,
 }
 
 impl LoadedRecords<'_> {
@@ -118,7 +117,7 @@ mod tests {
             (6, Some(8), 1, vec![6], None),
         ] {
             let (to, mut page) = (to.map(key).unwrap_or_default(), empty_page(most));
-            let mut loaded = LoadedRecords { first: key(first), to: &to, rest: None };
+            let mut loaded = LoadedRecords { rest: None, first: key(first), to: &to };
             for (last, record) in rows.iter().filter(|(last, _)| *last >= key(first)) {
                 if loaded.take(last, record, &mut page, (8, 9)).expect("whole").is_break() {
                     break;

@@ -2,7 +2,7 @@
 //!
 //! A change and its record are in the same commit. The records of a table are rows of a tree of their own. Readers find
 //! them there like any rows, and compaction removes them when they have expired. Most records say no more than their change
-//! does. The log then has the change and the record's place, and the engine makes the record later with [`recorder`].
+//! does. The log then has the change and the record's place, and the engine makes the record later with [`recorder`](write::recorder).
 //!
 //! | key of the row | column ` ` (Binary), its version the time of the record |
 //! |---|---|
@@ -16,212 +16,80 @@
 //! A load takes its seqno only at its end, so the records of its rows lie apart, under its number. At its end each shard
 //! gets one record that names them.
 
-mod admin;
-mod load;
+pub(super) mod admin;
+pub(super) mod load;
 mod loaded;
-mod read;
-mod record;
-mod shards;
+pub(super) mod read;
+pub(super) mod record;
+mod record_rows;
+pub(super) mod trim;
+pub(super) mod write;
 
-pub(super) use admin::set_stream;
-pub use admin::{ShardDescription, StreamChange, StreamDescription, StreamPage};
-pub(super) use load::StreamLoad;
-pub use read::{StreamRecords, StreamStart};
-pub use record::StreamRecord;
-pub(super) use record::old_cells;
-pub(super) use shards::{Shard, Shards};
+pub use admin::{ShardDescription, StreamPage};
+pub use read::StreamStart;
+pub use record::{StreamRecord, StreamRecords};
 
-use super::catalog;
-use super::decide::Decision;
-use super::prepared::PreparedWrite;
-use super::table::Table;
-use crate::engine::{Engine, ShapeSeen, TreeId, Writes};
-use crate::error::{Error, Result};
-use crate::model::version::Retention;
-use crate::model::{CellChange, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
-use record::Record;
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use super::state::State;
+use super::table::descriptions::StreamDescription;
+use super::units::failure::Outcome;
+use crate::error::Result;
 
-const HOUR_MS: i64 = 3_600_000;
-/// Expired records are looked for after this share of their life.
-const TRIMS: i64 = 24;
-/// Times of records are in the order of their seqnos but for this much. A record that is further ahead was made when the clock
-/// was wrong.
-const SLACK_MS: i64 = HOUR_MS;
-/// A load takes less time, even if the device sleeps meanwhile.
-const LOAD_MS: i64 = 6 * HOUR_MS;
-
-/// The stream of a table.
-#[derive(Debug)]
-pub(super) struct Stream {
-    /// The tree of its records.
-    pub(super) tree: TreeId,
-    /// How long records are kept, in hours.
-    pub(super) hours: Cell<u32>,
-    /// When it was enabled, ms since 1970 UTC.
-    pub(super) enabled: i64,
-    /// The columns whose old values its records have too.
-    pub(super) columns: RefCell<Rc<[String]>>,
-    pub(super) shards: RefCell<Shards>,
-    seen: ShapeSeen,
-    /// The time of the newest record of this opening.
-    last_time: Cell<i64>,
-    /// When expired records were last looked for, and whether somebody looks for them.
-    trimmed: Cell<i64>,
-    trims: Cell<bool>,
-    /// Whether it is being disabled: nothing of it may be stored any more.
-    pub(super) ended: Cell<bool>,
+/// The streams of an instance's tables (ST1 to ST3).
+#[derive(Clone, Copy)]
+pub struct Streams<'i> {
+    pub(crate) state: &'i State,
 }
 
-/// A record that waits for the commit of its transaction: the key of its row, and the record.
-pub(super) type TransactionRecord = (Vec<u8>, Vec<u8>);
-
-impl Stream {
-    pub(super) fn new(tree: TreeId, hours: u32, enabled: i64, columns: Vec<String>, shards: Shards) -> Self {
-        Self {
-            tree,
-            hours: Cell::new(hours),
-            enabled,
-            columns: RefCell::new(columns.into()),
-            shards: RefCell::new(shards),
-            seen: ShapeSeen::default(),
-            last_time: Cell::new(i64::MIN),
-            trimmed: Cell::new(i64::MIN),
-            trims: Cell::default(),
-            ended: Cell::default(),
-        }
+impl Streams<'_> {
+    /// The streams of the instance, or that of one table, of whichever data model (ST1).
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist`.
+    pub fn list_stream(self, table: Option<&str>) -> Result<Vec<StreamDescription>> {
+        admin::list_stream(self.state, table)
     }
 
-    /// Whether it is time to look for expired records again.
-    fn is_old(&self, now: i64) -> bool {
-        let pause = i64::from(self.hours.get()) * HOUR_MS / TRIMS;
-        let done = self.trimmed.get();
-        !(done..done.saturating_add(pause)).contains(&now)
+    /// A stream, and its shards from `first` on (ST1, ST2).
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for a wrong limit; `OTSObjectNotExist` for an unknown stream or shard; errors of storing shards.
+    pub fn describe_stream(
+        self,
+        id: &str,
+        first: Option<i64>,
+        limit: Option<i64>,
+    ) -> impl Future<Output = Result<StreamPage>> {
+        admin::describe_stream(self.state, id, first, limit)
     }
 
-    /// The columns whose old values its records have too.
-    pub(super) fn columns(&self) -> Rc<[String]> {
-        Rc::clone(&self.columns.borrow())
+    /// The iterator for a shard, from the oldest record on, at a time, or behind the latest (ST1, ST3).
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for a malformed stream id; `OTSObjectNotExist`; errors of reading.
+    pub fn get_shard_iterator(
+        self,
+        stream: &str,
+        shard: i64,
+        start: StreamStart,
+    ) -> impl Future<Output = Result<String>> {
+        read::get_shard_iterator(self.state, stream, shard, start)
     }
 
-    /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
-    pub(super) fn record(ready: &PreparedWrite<'_, '_>, decision: &Decision) -> Vec<u8> {
-        let cells = decision.own_cells(ready.write);
-        let change = RowChange { kind: ready.write.kind(), stamp: decision.stamp, cells: &cells };
-        let old = decision.derived.old_cells();
-        Record::encode(ready.values.iter(), &change, old)
+    /// The records of a shard behind an iterator, in the order of their commits (ST1, ST2). At most `limit`, and about 1 MB.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for a malformed iterator or limit; `OTSObjectNotExist` if its stream or shard is gone;
+    /// `OTSTrimmedDataAccess` if records behind it have expired; errors of reading.
+    pub fn get_stream_record(self, iterator: &str, limit: Option<i64>) -> impl Future<Output = Outcome<StreamRecords>> {
+        read::get_stream_record(self.state, iterator, limit)
     }
 
-    /// Writes a decided change of a row, and its record.
-    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
-    pub(super) fn write(
-        &self,
-        engine: &Engine,
-        ready: &PreparedWrite<'_, '_>,
-        decision: &Decision,
-        writes: &mut Writes<'_>,
-    ) {
-        let place = self.place(engine, &ready.table, &ready.key, writes);
-        if decision.tells_all() {
-            decision.write(ready, Some(place), writes);
-        } else {
-            decision.write(ready, None, writes);
-            writes.append_record(place, &Self::record(ready, decision));
-        }
+    /// Resolves once one of the iterators, all of one stream, has records behind it or its shard has ended; after the next
+    /// change of the stream's table; or after some seconds.
+    ///
+    /// # Errors
+    /// As for [`Streams::get_stream_record`]. Errors of an engine that has ended.
+    pub fn await_stream_record(self, iterators: &[String]) -> impl Future<Output = Result<()>> {
+        read::await_stream_record(self.state, iterators)
     }
-
-    /// Writes a change of a row that the layer above has decided, and its record, with old cells if it has some.
-    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
-    pub(super) fn write_change(
-        &self,
-        engine: &Engine,
-        table: &Table,
-        (key, old): (&[u8], &[u8]),
-        change: &RowChange<'_>,
-        writes: &mut Writes<'_>,
-    ) {
-        let place = self.place(engine, table, key, writes);
-        if old.is_empty() {
-            return writes.change_recorded(table.tree(), key, change, place);
-        }
-        writes.change(table.tree(), key, change);
-        let mut keys = KeyReader::default();
-        let values = keys.read(key).unwrap_or_default();
-        writes.append_record(place, &Record::encode(values.iter(), change, old));
-    }
-
-    /// Writes a record, together with the change of the row with this key that it is of.
-    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
-    pub(super) fn append(
-        &self,
-        engine: &Engine,
-        table: &Table,
-        (key, record): (&[u8], &[u8]),
-        writes: &mut Writes<'_>,
-    ) {
-        let place = self.place(engine, table, key, writes);
-        writes.append_record(place, record);
-    }
-
-    /// The place of the next record, for a change of the row with this key.
-    fn place(&self, engine: &Engine, table: &Table, key: &[u8], writes: &mut Writes<'_>) -> RecordPlace {
-        let time = self.time(engine);
-        self.follow(engine, table, time, writes);
-        RecordPlace { tree: self.tree, shard: self.shards.borrow().holding(key), time }
-    }
-
-    /// The time of the next record. It does not run backwards with the clock, unless that was far ahead.
-    fn time(&self, engine: &Engine) -> i64 {
-        let (now, last) = (engine.now_ms(), self.last_time.get());
-        let time = if (now..now.saturating_add(SLACK_MS)).contains(&last) { last } else { now };
-        self.last_time.set(time);
-        time
-    }
-
-    /// Begins and ends shards, if partitions were cut or merged since the last record, and stores that.
-    /// A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
-    pub(super) fn follow(&self, engine: &Engine, table: &Table, time: i64, writes: &mut Writes<'_>) {
-        let mut shards = self.shards.borrow_mut();
-        if let Some(boundaries) = engine.boundaries_since(table.tree(), &self.seen) {
-            shards.reshape(&boundaries, time);
-        }
-        // A failed commit may have had the last change.
-        if !shards.is_stored(engine.failures()) && !table.is_ended() && !self.ended.get() {
-            writes.beside(|writes| catalog::put_stream(table, self, &shards, time, writes));
-            shards.set_stored(engine.failures());
-        }
-    }
-}
-
-/// The record of a change, which the engine makes when it is needed. A gate of
-/// [`Module::Streams`](crate::modules::Module::Streams).
-#[inline(never)]
-pub(super) fn recorder(key: &[u8], change: &RowChange<'_>) -> Result<Vec<u8>> {
-    let mut reader = KeyReader::default();
-    let key = reader.read(key).ok_or_else(|| Error::internal("the key of a change that a stream records is none"))?;
-    Ok(Record::encode(key.iter(), change, &[]))
-}
-
-/// Has the engine keep the stream's records. Until expired ones were marked, none is removed.
-pub(super) fn keep(engine: &Engine, stream: &Stream) {
-    let time_to_live = Some(i64::from(stream.hours.get()) * 3600);
-    engine.set_retention(stream.tree, Retention { max_versions: 1, time_to_live });
-    engine.set_floor(stream.tree, i64::MIN);
-}
-
-/// The first column of keys: the number of a load, less than 0.
-fn number_key(number: i64) -> Vec<u8> {
-    let mut key = Vec::with_capacity(64);
-    encode_value(ValueRef::Integer(number), &mut key);
-    key
-}
-
-fn row<'c>(stamp: i64, cells: &'c [CellChange<'c>]) -> RowChange<'c> {
-    RowChange { kind: ChangeKind::Update, stamp, cells }
 }

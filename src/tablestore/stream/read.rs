@@ -1,23 +1,22 @@
-//! GetShardIterator and GetStreamRecord (ST1, ST3), and the end of expired records.
+//! GetShardIterator and GetStreamRecord (ST1, ST3).
 
 use super::load::load_prefix;
 use super::loaded::{LoadedRecords, Page};
-use super::record::Record;
-use super::{HOUR_MS, SLACK_MS, Shard, Stream};
-use crate::engine::{Decide, Direction, Engine, KeyRange, RECORD_COLUMN, RowView, Writes, record_key};
+use super::record::{Record, StreamRecords};
+use super::record_rows::{record_of, records_between, seqno_of};
+use super::trim::mark_expired;
+use crate::engine::{Direction, KeyRange, RowView};
 use crate::error::{Code, Error, Result};
 use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
 use crate::model::capacity::UNIT_BYTES;
-use crate::model::{Consumed, KeyReader, ValueRef, limits};
-use crate::tablestore::catalog;
-use crate::tablestore::failure::{Charge, Outcome};
-use crate::tablestore::instance::Instance;
-use crate::tablestore::meter::Consumes;
+use crate::model::{Consumed, KeyReader, limits};
+use crate::tablestore::rows::request::MOST_WAIT_MS;
+use crate::tablestore::state::State;
+use crate::tablestore::state::transaction::hex;
 use crate::tablestore::table::Table;
-use crate::tablestore::transaction::hex;
-use crate::tablestore::watch::MOST_WAIT_MS;
+use crate::tablestore::table::stream::Stream;
+use crate::tablestore::units::failure::{Charge, Outcome};
 use std::ops::{Bound, ControlFlow};
-use std::pin::Pin;
 use std::rc::Rc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,29 +27,6 @@ struct Position {
     seqno: u64,
     /// The key to go on with among the rows of the load whose record is the next one.
     inside: Vec<u8>,
-}
-
-/// The result of GetStreamRecord.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamRecords {
-    /// The records, one behind the other: uv seqno · sv time in ms · uv length · the record.
-    pub records: Vec<u8>,
-    /// How many.
-    pub count: usize,
-    /// The iterator behind them. None at the end of a shard that gets no more records.
-    pub next: Option<String>,
-    /// Whether there are more already.
-    pub more: bool,
-    /// The names of the key's columns.
-    pub columns: Vec<String>,
-    /// The cost (C1).
-    pub consumed: Consumed,
-}
-
-impl Consumes for StreamRecords {
-    fn consumed(&self) -> Consumed {
-        self.consumed
-    }
 }
 
 /// The place where an iterator begins.
@@ -121,370 +97,213 @@ impl Position {
     }
 }
 
-fn record_of<'r>(row: &'r RowView<'_>) -> Option<(i64, &'r [u8])> {
-    row.cells().iter().find_map(|cell| match cell.value {
-        ValueRef::Binary(record) if cell.column == RECORD_COLUMN => Some((cell.version, record)),
-        _ => None,
-    })
+/// See [`Streams::get_shard_iterator`](super::Streams::get_shard_iterator).
+pub(crate) async fn get_shard_iterator(state: &State, stream: &str, shard: i64, start: StreamStart) -> Result<String> {
+    let (table, stream) = stream_of(state, stream)?;
+    mark_expired(state, &table, &stream).await?;
+    let trimmed = stream.shards.borrow().get(shard).ok_or_else(|| unknown_shard(shard))?.trimmed;
+    let seqno = match start {
+        StreamStart::Beginning => 0,
+        StreamStart::Oldest => trimmed,
+        StreamStart::Latest => newest_before(state, &stream, shard, i64::MAX).await?.unwrap_or(trimmed),
+        StreamStart::At(time) => newest_before(state, &stream, shard, time).await?.unwrap_or(trimmed),
+    };
+    Ok(Position { shard, seqno, inside: Vec::new() }.to_text(&stream))
 }
 
-/// The keys of a shard's records between two seqnos, both left out.
-fn records_between(shard: i64, after: u64, before: Option<u64>) -> KeyRange {
-    KeyRange {
-        lower: Bound::Excluded(record_key(shard, after)),
-        upper: Bound::Excluded(record_key(shard, before.unwrap_or(i64::MAX.cast_unsigned()))),
-    }
-}
-
-fn seqno_of(keys: &mut KeyReader, key: &[u8]) -> u64 {
-    match keys.read(key).as_deref() {
-        Some([_, ValueRef::Integer(seqno)]) => seqno.cast_unsigned(),
-        _ => 0,
-    }
-}
-
-impl Instance {
-    /// The iterator for a shard, from the oldest record on, at a time, or behind the latest (ST1, ST3).
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid` for a malformed stream id; `OTSObjectNotExist`; errors of reading.
-    pub async fn get_shard_iterator(&self, stream: &str, shard: i64, start: StreamStart) -> Result<String> {
-        let (table, stream) = self.stream(stream)?;
-        self.trim(&table, &stream).await?;
-        let trimmed = stream.shards.borrow().get(shard).ok_or_else(|| unknown_shard(shard))?.trimmed;
-        let seqno = match start {
-            StreamStart::Beginning => 0,
-            StreamStart::Oldest => trimmed,
-            StreamStart::Latest => self.newest_before(&stream, shard, i64::MAX).await?.unwrap_or(trimmed),
-            StreamStart::At(time) => self.newest_before(&stream, shard, time).await?.unwrap_or(trimmed),
-        };
-        Ok(Position { shard, seqno, inside: Vec::new() }.to_text(&stream))
-    }
-
-    /// The records of a shard behind an iterator, in the order of their commits (ST1, ST2). At most `limit`, and about 1 MB.
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid` for a malformed iterator or limit; `OTSObjectNotExist` if its stream or shard is gone;
-    /// `OTSTrimmedDataAccess` if records behind it have expired; errors of reading.
-    pub async fn get_stream_record(&self, iterator: &str, limit: Option<i64>) -> Outcome<StreamRecords> {
-        self.clock();
-        let nothing = |error| Charge::Nothing.failure(error);
-        let most = within("The limit", limit, limits::STREAM_RECORDS).map_err(nothing)?;
-        let (table, stream, position) = self.position(iterator).map_err(nothing)?;
-        let read = self.records(&stream, position, most).await.map_err(nothing).map(|mut read| {
-            read.columns = table.schema().key().iter().map(|column| column.name.clone()).collect();
-            if read.next.is_some() && read.count == 0 {
-                read.next = Some(iterator.to_owned());
-            }
-            read
-        });
-        self.metered_on(Some(&table), read)
-    }
-
-    /// Resolves once one of the iterators, all of one stream, has records behind it or its shard has ended; after the next
-    /// change of the stream's table; or after some seconds.
-    ///
-    /// # Errors
-    /// As for [`Instance::get_stream_record`]. Errors of an engine that has ended.
-    pub async fn await_stream_record(&self, iterators: &[String]) -> Result<()> {
-        let places = iterators.iter().map(|iterator| self.position(iterator)).collect::<Result<Vec<_>>>()?;
-        let Some((_, stream, _)) = places.first() else { return Ok(()) };
-        let arrival = self.engine.arrival(stream.tree, MOST_WAIT_MS);
-        for (_, stream, at) in &places {
-            let news = self.has_ended(stream, at.shard) || !at.inside.is_empty();
-            if news || self.newest_between(stream, at.shard, at.seqno, None).await?.is_some() {
-                return Ok(());
-            }
+/// See [`Streams::get_stream_record`](super::Streams::get_stream_record).
+pub(crate) async fn get_stream_record(state: &State, iterator: &str, limit: Option<i64>) -> Outcome<StreamRecords> {
+    state.clock();
+    let nothing = |error| Charge::Nothing.failure(error);
+    let most = within("The limit", limit, limits::STREAM_RECORDS).map_err(nothing)?;
+    let (table, stream, position) = position(state, iterator).map_err(nothing)?;
+    let read = records(state, &stream, position, most).await.map_err(nothing).map(|mut read| {
+        read.columns = table.schema().key().iter().map(|column| column.name.clone()).collect();
+        if read.next.is_some() && read.count == 0 {
+            read.next = Some(iterator.to_owned());
         }
-        arrival.await
-    }
+        read
+    });
+    state.metered_on(Some(&table), read)
+}
 
-    fn position(&self, iterator: &str) -> Result<(Rc<Table>, Rc<Stream>, Position)> {
-        let invalid = || Error::parameter("Invalid shard iterator.");
-        let (tree, enabled, position) = Position::of_text(iterator).ok_or_else(invalid)?;
-        let tables = self.tables.borrow();
-        let mut streams = tables.values().filter_map(|table| Some((Rc::clone(table), table.stream()?)));
-        let found = streams.find(|(_, stream)| u64::from(stream.tree.0) == tree && stream.enabled == enabled);
-        let gone = || Error::new(Code::ObjectNotExist, "The stream of the shard iterator does not exist.");
-        let (table, stream) = found.ok_or_else(gone)?;
-        let trimmed = stream.shards.borrow().get(position.shard).map(|shard| shard.trimmed);
-        // A shard is forgotten when all its records have expired.
-        if trimmed.is_none_or(|trimmed| position.seqno < trimmed) {
-            return Err(expired());
+/// See [`Streams::await_stream_record`](super::Streams::await_stream_record).
+pub(crate) async fn await_stream_record(state: &State, iterators: &[String]) -> Result<()> {
+    let places = iterators.iter().map(|iterator| position(state, iterator)).collect::<Result<Vec<_>>>()?;
+    let Some((_, stream, _)) = places.first() else { return Ok(()) };
+    let arrival = state.engine.arrival(stream.tree, MOST_WAIT_MS);
+    for (_, stream, at) in &places {
+        let news = has_ended(state, stream, at.shard) || !at.inside.is_empty();
+        if news || newest_between(state, stream, at.shard, at.seqno, None).await?.is_some() {
+            return Ok(());
         }
-        Ok((table, stream, position))
     }
+    arrival.await
+}
 
-    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
-    async fn records(&self, stream: &Rc<Stream>, mut at: Position, most: usize) -> Result<StreamRecords> {
-        // Before the read: what is accepted later is in its children.
-        let closed = self.has_ended(stream, at.shard);
-        let (mut page, mut keys, mut damage) =
-            (Page { taken: StreamRecords::default(), most }, KeyReader::default(), None);
-        let ended = loop {
-            // The record of a load that was reached, and its place.
-            let mut load: Option<(u64, i64, Vec<u8>)> = None;
-            let (mut full, from) = (false, at.seqno);
-            let see = &mut |key: &[u8], row: &RowView<'_>| {
-                if page.is_full() {
-                    full = true;
-                    return ControlFlow::Break(());
-                }
-                let seqno = seqno_of(&mut keys, key);
-                let Some((time, record)) = record_of(row) else { return ControlFlow::Continue(()) };
-                match Record::decode(record) {
-                    Ok(Record::Row(bytes)) => {
-                        page.take(seqno, time, bytes);
-                        at.seqno = seqno;
-                        ControlFlow::Continue(())
-                    }
-                    Ok(Record::Load { .. }) => {
-                        load = Some((seqno, time, record.to_vec()));
-                        ControlFlow::Break(())
-                    }
-                    Ok(Record::Pack(_)) => {
-                        damage = Some(Error::corrupt("a record of a stream", "a pack of no load"));
-                        ControlFlow::Break(())
-                    }
-                    Err(error) => {
-                        damage = Some(Error::corrupt("a record of a stream", error));
-                        ControlFlow::Break(())
-                    }
-                }
-            };
-            self.engine.scan(stream.tree, records_between(at.shard, from, None), Direction::Forward, see).await?;
-            if let Some(error) = damage {
-                return Err(error);
-            }
-            let Some((seqno, time, record)) = load else { break !full };
-            if self.take_loaded(stream, (seqno, time, &record), &mut at, &mut page).await? {
-                break false;
-            }
-        };
-        let Page { mut taken, .. } = page;
-        taken.more = !ended;
-        taken.next = (!ended || !closed).then(|| at.to_text(stream));
-        let units = taken.records.len().div_ceil(UNIT_BYTES);
-        taken.consumed = Consumed { read: u32::try_from(units).unwrap_or(u32::MAX), write: 0 };
-        Ok(taken)
+/// The stream with this id, and its table.
+pub(super) fn stream_of(state: &State, id: &str) -> Result<(Rc<Table>, Rc<Stream>)> {
+    let unknown = || unknown_stream(id);
+    let name = id.rsplitn(3, '_').nth(2).ok_or_else(|| Error::parameter(format!("Invalid stream id: {id}.")))?;
+    let table = state.catalog.get(name).ok_or_else(unknown)?;
+    let stream = table.stream().filter(|stream| stream.id(table.name()) == id).ok_or_else(unknown)?;
+    Ok((table, stream))
+}
+
+fn position(state: &State, iterator: &str) -> Result<(Rc<Table>, Rc<Stream>, Position)> {
+    let invalid = || Error::parameter("Invalid shard iterator.");
+    let (tree, enabled, position) = Position::of_text(iterator).ok_or_else(invalid)?;
+    let tables = state.catalog.all();
+    let mut streams = tables.values().filter_map(|table| Some((Rc::clone(table), table.stream()?)));
+    let found = streams.find(|(_, stream)| u64::from(stream.tree.0) == tree && stream.enabled == enabled);
+    let gone = || Error::new(Code::ObjectNotExist, "The stream of the shard iterator does not exist.");
+    let (table, stream) = found.ok_or_else(gone)?;
+    let trimmed = stream.shards.borrow().get(position.shard).map(|shard| shard.trimmed);
+    // A shard is forgotten when all its records have expired.
+    if trimmed.is_none_or(|trimmed| position.seqno < trimmed) {
+        return Err(expired());
     }
+    Ok((table, stream, position))
+}
 
-    /// Whether a shard gets no more records, and that is stored.
-    fn has_ended(&self, stream: &Stream, shard: i64) -> bool {
-        let shards = stream.shards.borrow();
-        let stored = shards.is_stored(self.engine.failures()) || self.engine.is_read_only();
-        stored && shards.get(shard).is_none_or(|shard| shard.closed.is_some())
-    }
-
-    /// Takes the records of a load's rows, from the position on. Returns whether the page is full before their end.
-    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
-    async fn take_loaded(
-        &self,
-        stream: &Stream,
-        (seqno, time, record): (u64, i64, &[u8]),
-        at: &mut Position,
-        page: &mut Page,
-    ) -> Result<bool> {
-        let Ok(Record::Load { load, from, to }) = Record::decode(record) else { return Ok(false) };
-        let mut end = load_prefix(load);
-        let prefix = end.len();
-        end.push(u8::MAX);
-        let first = if at.inside.is_empty() { from.to_vec() } else { at.inside.clone() };
-        let (lower, upper) = (Bound::Included([&load_prefix(load)[..], &first].concat()), Bound::Excluded(end));
-        let mut loaded = LoadedRecords { first, to, rest: None };
-        let mut damage = None;
+/// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
+async fn records(state: &State, stream: &Rc<Stream>, mut at: Position, most: usize) -> Result<StreamRecords> {
+    // Before the read: what is accepted later is in its children.
+    let closed = has_ended(state, stream, at.shard);
+    let (mut page, mut keys, mut damage) = (Page { taken: StreamRecords::default(), most }, KeyReader::default(), None);
+    let ended = loop {
+        // The record of a load that was reached, and its place.
+        let mut load: Option<(u64, i64, Vec<u8>)> = None;
+        let (mut full, from) = (false, at.seqno);
         let see = &mut |key: &[u8], row: &RowView<'_>| {
-            let Some((_, record)) = record_of(row) else { return ControlFlow::Continue(()) };
-            let own = key.get(prefix..).unwrap_or_default();
-            loaded.take(own, record, page, (seqno, time)).unwrap_or_else(|error| {
-                damage = Some(Error::corrupt("the record of a load in a stream", error));
-                ControlFlow::Break(())
-            })
+            if page.is_full() {
+                full = true;
+                return ControlFlow::Break(());
+            }
+            let seqno = seqno_of(&mut keys, key);
+            let Some((time, record)) = record_of(row) else { return ControlFlow::Continue(()) };
+            match Record::decode(record) {
+                Ok(Record::Row(bytes)) => {
+                    page.take(seqno, time, bytes);
+                    at.seqno = seqno;
+                    ControlFlow::Continue(())
+                }
+                Ok(Record::Load { .. }) => {
+                    load = Some((seqno, time, record.to_vec()));
+                    ControlFlow::Break(())
+                }
+                Ok(Record::Pack(_)) => {
+                    damage = Some(Error::corrupt("a record of a stream", "a pack of no load"));
+                    ControlFlow::Break(())
+                }
+                Err(error) => {
+                    damage = Some(Error::corrupt("a record of a stream", error));
+                    ControlFlow::Break(())
+                }
+            }
         };
-        self.engine.scan(stream.tree, KeyRange { lower, upper }, Direction::Forward, see).await?;
+        state.engine.scan(stream.tree, records_between(at.shard, from, None), Direction::Forward, see).await?;
         if let Some(error) = damage {
             return Err(error);
         }
-        match loaded.rest {
-            Some(rest) => {
-                at.inside = rest;
-                Ok(true)
-            }
-            None => {
-                at.inside.clear();
-                at.seqno = seqno;
-                Ok(false)
-            }
+        let Some((seqno, time, record)) = load else { break !full };
+        if take_loaded(state, stream, (seqno, time, &record), &mut at, &mut page).await? {
+            break false;
         }
-    }
+    };
+    let Page { mut taken, .. } = page;
+    taken.more = !ended;
+    taken.next = (!ended || !closed).then(|| at.to_text(stream));
+    let units = taken.records.len().div_ceil(UNIT_BYTES);
+    taken.consumed = Consumed { read: u32::try_from(units).unwrap_or(u32::MAX), write: 0 };
+    Ok(taken)
+}
 
-    /// The newest record of a shard with a seqno between two, both left out: its seqno and time.
-    async fn newest_between(
-        &self,
-        stream: &Stream,
-        shard: i64,
-        after: u64,
-        before: Option<u64>,
-    ) -> Result<Option<(u64, i64)>> {
-        let (mut newest, mut keys) = (None, KeyReader::default());
-        let see = &mut |key: &[u8], row: &RowView<'_>| {
-            newest = record_of(row).map(|(time, _)| (seqno_of(&mut keys, key), time));
+/// Whether a shard gets no more records, and that is stored.
+fn has_ended(state: &State, stream: &Stream, shard: i64) -> bool {
+    let shards = stream.shards.borrow();
+    let stored = shards.is_stored(state.engine.failures()) || state.engine.is_read_only();
+    stored && shards.get(shard).is_none_or(|shard| shard.closed.is_some())
+}
+
+/// Takes the records of a load's rows, from the position on. Returns whether the page is full before their end.
+/// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
+async fn take_loaded(
+    state: &State,
+    stream: &Stream,
+    (seqno, time, record): (u64, i64, &[u8]),
+    at: &mut Position,
+    page: &mut Page,
+) -> Result<bool> {
+    let Ok(Record::Load { load, from, to }) = Record::decode(record) else { return Ok(false) };
+    let mut end = load_prefix(load);
+    let prefix = end.len();
+    end.push(u8::MAX);
+    let first = if at.inside.is_empty() { from.to_vec() } else { at.inside.clone() };
+    let (lower, upper) = (Bound::Included([&load_prefix(load)[..], &first].concat()), Bound::Excluded(end));
+    let mut loaded = LoadedRecords { rest: None, first, to };
+    let mut damage = None;
+    let see = &mut |key: &[u8], row: &RowView<'_>| {
+        let Some((_, record)) = record_of(row) else { return ControlFlow::Continue(()) };
+        let own = key.get(prefix..).unwrap_or_default();
+        loaded.take(own, record, page, (seqno, time)).unwrap_or_else(|error| {
+            damage = Some(Error::corrupt("the record of a load in a stream", error));
             ControlFlow::Break(())
-        };
-        self.engine.scan(stream.tree, records_between(shard, after, before), Direction::Backward, see).await?;
-        Ok(newest)
+        })
+    };
+    state.engine.scan(stream.tree, KeyRange { lower, upper }, Direction::Forward, see).await?;
+    if let Some(error) = damage {
+        return Err(error);
     }
-
-    /// The seqno of a shard's newest record before a time. Records are in the order of their times, so it halves the seqnos
-    /// that are left.
-    async fn newest_before(&self, stream: &Stream, shard: i64, time: i64) -> Result<Option<u64>> {
-        let Some((seqno, newest)) = self.newest_between(stream, shard, 0, None).await? else { return Ok(None) };
-        if newest < time {
-            return Ok(Some(seqno));
+    match loaded.rest {
+        Some(rest) => {
+            at.inside = rest;
+            Ok(true)
         }
-        let (mut below, mut above, mut found) = (0, seqno, None);
-        while above > below + 1 {
-            let middle = below.midpoint(above);
-            match self.newest_between(stream, shard, below, Some(middle + 1)).await? {
-                Some((seqno, newest)) if newest >= time => above = seqno,
-                newest => {
-                    found = newest.map(|(seqno, _)| seqno).or(found);
-                    below = middle;
-                }
-            }
+        None => {
+            at.inside.clear();
+            at.seqno = seqno;
+            Ok(false)
         }
-        Ok(found)
-    }
-
-    /// Marks records that have expired, so that a reader who comes late is told, and lets compaction remove them. Does nothing
-    /// if that was done lately.
-    /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
-    ///
-    /// # Errors
-    /// Errors of reading, and of storing the marks.
-    pub(in crate::tablestore) async fn trim(&self, table: &Rc<Table>, stream: &Rc<Stream>) -> Result<()> {
-        let now = self.engine.now_ms();
-        if self.engine.is_read_only() || !stream.is_old(now) {
-            return Ok(());
-        }
-        let oldest = self.engine.expiry_ms().saturating_sub(i64::from(stream.hours.get()) * HOUR_MS);
-        let kept: Vec<(i64, u64)> = stream.shards.borrow().all.iter().map(|shard| (shard.id, shard.trimmed)).collect();
-        let (mut marks, mut empty) = (Vec::new(), Vec::new());
-        for (id, trimmed) in kept {
-            let (mark, rest) = self.last_expired(stream, id, trimmed, (oldest, now.saturating_add(SLACK_MS))).await?;
-            marks.extend(mark.map(|seqno| (id, seqno)));
-            if !rest {
-                empty.push(id);
-            }
-        }
-        let changed = {
-            let mut shards = stream.shards.borrow_mut();
-            let before = shards.all.clone();
-            for (id, seqno) in marks {
-                shards.get_mut(id).iter_mut().for_each(|shard| shard.trimmed = seqno);
-            }
-            shards.forget(|shard: &Shard| {
-                empty.contains(&shard.id) && shard.closed.is_some_and(|closed| closed < oldest)
-            });
-            let changed = shards.all != before;
-            if changed {
-                shards.touch();
-            }
-            changed
-        };
-        if changed {
-            self.store_shards(table, stream).await?;
-        }
-        stream.trimmed.set(now);
-        self.engine.set_floor(stream.tree, oldest.saturating_sub(SLACK_MS));
-        Ok(())
-    }
-
-    /// The seqno of the last expired record of a shard, in the order of seqnos, and whether there are others behind it. Records
-    /// from beyond `ahead` count as expired: the clock was wrong when they were made.
-    async fn last_expired(
-        &self,
-        stream: &Stream,
-        shard: i64,
-        after: u64,
-        (oldest, ahead): (i64, i64),
-    ) -> Result<(Option<u64>, bool)> {
-        let (mut last, mut passed, mut rest, mut keys) = (None, None, false, KeyReader::default());
-        let see = &mut |key: &[u8], row: &RowView<'_>| {
-            let time = record_of(row).map_or(i64::MIN, |(time, _)| time);
-            rest = (oldest..ahead).contains(&time);
-            if rest {
-                return ControlFlow::Break(());
-            }
-            passed = Some(seqno_of(&mut keys, key));
-            if time < oldest {
-                last = passed;
-            }
-            ControlFlow::Continue(())
-        };
-        self.engine.scan(stream.tree, records_between(shard, after, None), Direction::Forward, see).await?;
-        // Records from the future alone stay until their time has come.
-        Ok((last, rest || passed > last))
-    }
-
-    /// Marks expired records of all streams, in the background, where that is due.
-    pub(in crate::tablestore) fn trim_streams(&self) {
-        self.tables.borrow().values().for_each(|table| self.trim_soon(table));
-    }
-
-    /// The same for one table.
-    pub(in crate::tablestore) fn trim_soon(&self, table: &Rc<Table>) {
-        let Some(stream) = table.stream().filter(|stream| !stream.trims.get() && stream.is_old(self.engine.now_ms()))
-        else {
-            return;
-        };
-        let Some(instance) = self.me.upgrade() else { return };
-        stream.trims.set(true);
-        let table = Rc::clone(table);
-        self.engine.spawn(Box::pin(async move {
-            if let Err(error) = trim(&instance, &table, &stream).await {
-                log::warn!("expired records of a stream stay for now: {error}");
-            }
-            stream.trims.set(false);
-        }));
-    }
-
-    /// Stores the shards, if they have changed since they were stored.
-    pub(super) async fn store_shards(&self, table: &Rc<Table>, stream: &Rc<Stream>) -> Result<()> {
-        if self.engine.is_read_only() || stream.shards.borrow().is_stored(self.engine.failures()) {
-            return Ok(());
-        }
-        let key = catalog::stream_key(table.name());
-        let mut put = PutShards { engine: &self.engine, table, stream };
-        self.engine.write_unseen(&[(catalog::TREE, &key)], None, &mut put).await
     }
 }
 
-/// [`Instance::trim`]. A gate of [`Module::Streams`](crate::modules::Module::Streams).
-#[inline(never)]
-fn trim<'a>(
-    instance: &'a Instance,
-    table: &'a Rc<Table>,
-    stream: &'a Rc<Stream>,
-) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
-    Box::pin(instance.trim(table, stream))
+/// The newest record of a shard with a seqno between two, both left out: its seqno and time.
+async fn newest_between(
+    state: &State,
+    stream: &Stream,
+    shard: i64,
+    after: u64,
+    before: Option<u64>,
+) -> Result<Option<(u64, i64)>> {
+    let (mut newest, mut keys) = (None, KeyReader::default());
+    let see = &mut |key: &[u8], row: &RowView<'_>| {
+        newest = record_of(row).map(|(time, _)| (seqno_of(&mut keys, key), time));
+        ControlFlow::Break(())
+    };
+    state.engine.scan(stream.tree, records_between(shard, after, before), Direction::Backward, see).await?;
+    Ok(newest)
 }
 
-struct PutShards<'a> {
-    engine: &'a Engine,
-    table: &'a Table,
-    stream: &'a Stream,
-}
-
-impl Decide for PutShards<'_> {
-    fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
-        Ok(())
+/// The seqno of a shard's newest record before a time. Records are in the order of their times, so it halves the seqnos
+/// that are left.
+async fn newest_before(state: &State, stream: &Stream, shard: i64, time: i64) -> Result<Option<u64>> {
+    let Some((seqno, newest)) = newest_between(state, stream, shard, 0, None).await? else { return Ok(None) };
+    if newest < time {
+        return Ok(Some(seqno));
     }
-
-    fn write(&mut self, writes: &mut Writes<'_>) {
-        let Self { engine, table, stream } = self;
-        stream.follow(engine, table, stream.time(engine), writes);
+    let (mut below, mut above, mut found) = (0, seqno, None);
+    while above > below + 1 {
+        let middle = below.midpoint(above);
+        match newest_between(state, stream, shard, below, Some(middle + 1)).await? {
+            Some((seqno, newest)) if newest >= time => above = seqno,
+            newest => {
+                found = newest.map(|(seqno, _)| seqno).or(found);
+                below = middle;
+            }
+        }
     }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -493,8 +312,13 @@ mod tests {
 
     #[test]
     fn st3_an_iterator_survives_as_text_and_a_forged_one_is_refused() {
-        let stream =
-            Stream::new(crate::engine::TreeId(7), 24, 1_469_030_400_000, Vec::new(), super::super::Shards::default());
+        let stream = Stream::new(
+            crate::engine::TreeId(7),
+            24,
+            1_469_030_400_000,
+            Vec::new(),
+            crate::tablestore::table::shards::Shards::default(),
+        );
         let position = Position { shard: 3, seqno: u64::MAX >> 2, inside: vec![0, 255, 7] };
         let text = position.to_text(&stream);
         assert_eq!(Position::of_text(&text), Some((7, 1_469_030_400_000, position)));

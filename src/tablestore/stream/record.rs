@@ -12,13 +12,12 @@
 //!         4 a pack, of rows of a load: to the end, each: bytes record
 //! ```
 
-use super::Shard;
-use super::StreamRecords;
-use crate::engine::RowView;
 use crate::error::{Error, Result};
-use crate::format::wire::{self, Decoded, Reader, put_bytes, put_sv, put_uv, put_value, value_tag};
-use crate::model::{CellOp, CellRef, ChangeKind, RowChange, Value, ValueRef, encode_value};
-use crate::tablestore::base_change::BaseChange;
+use crate::format::wire::{self, Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::model::{CellOp, ChangeKind, Consumed, RowChange, Value, ValueRef, encode_value};
+use crate::tablestore::rows::old_cells::put_tagged;
+use crate::tablestore::table::shards::Shard;
+use crate::tablestore::units::meter::Consumes;
 
 const PUT: u8 = 0;
 const UPDATE: u8 = 1;
@@ -49,30 +48,6 @@ impl<'a> PackedRecords<'a> {
 /// Begins a pack.
 pub(super) fn start_pack(out: &mut Vec<u8>) {
     out.push(PACK);
-}
-
-fn put_tagged(value: ValueRef<'_>, out: &mut Vec<u8>) {
-    out.push(value_tag(value));
-    put_value(value, out);
-}
-
-/// The newest cells of some columns of a row, as a record has them. A gate of
-/// [`Module::Streams`](crate::modules::Module::Streams).
-#[inline(never)]
-pub(in crate::tablestore) fn old_cells(base: &BaseChange<'_, '_>, columns: &[String]) -> Vec<u8> {
-    let (stamp, retention) = (base.change.stamp, base.table.options().retention());
-    let newest =
-        base.before.map_or(&[][..], RowView::cells).chunk_by(|a, b| a.column == b.column).filter_map(<[_]>::first);
-    let mut out = Vec::new();
-    let wanted = |cell: &&CellRef<'_>| {
-        columns.iter().any(|column| column == cell.column) && !retention.expired(cell.version, stamp)
-    };
-    for cell in newest.filter(wanted) {
-        put_bytes(cell.column.as_bytes(), &mut out);
-        put_sv(cell.version.wrapping_sub(stamp), &mut out);
-        put_tagged(cell.value, &mut out);
-    }
-    out
 }
 
 impl<'a> Record<'a> {
@@ -167,6 +142,29 @@ pub struct StreamRecord {
     pub cells: Vec<(String, Option<i64>, Option<Value>)>,
     /// The newest cells of the row before, of the columns that the stream was asked for.
     pub old: Vec<(String, i64, Value)>,
+}
+
+/// The result of GetStreamRecord.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamRecords {
+    /// The records, one behind the other: uv seqno · sv time in ms · uv length · the record.
+    pub records: Vec<u8>,
+    /// How many.
+    pub count: usize,
+    /// The iterator behind them. None at the end of a shard that gets no more records.
+    pub next: Option<String>,
+    /// Whether there are more already.
+    pub more: bool,
+    /// The names of the key's columns.
+    pub columns: Vec<String>,
+    /// The cost (C1).
+    pub consumed: Consumed,
+}
+
+impl Consumes for StreamRecords {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
 }
 
 fn tagged(reader: &mut Reader<'_>) -> Decoded<Value> {

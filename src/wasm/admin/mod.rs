@@ -76,9 +76,9 @@ pub(super) fn run_answers<'a>(instance: &'a Instance, op: &'a str, arguments: &'
     Box::pin(async move {
         if op == "keepAnswers" {
             let (life, client) = (arguments.get("life")?, arguments.get("client")?);
-            instance.keep_answers(life, client, arguments.get("stores")?).await?;
+            instance.clients().keep_answers(life, client, arguments.get("stores")?).await?;
         } else {
-            instance.forget_answers(arguments.get("client")?, arguments.get("living")?).await?;
+            instance.clients().forget_answers(arguments.get("client")?, arguments.get("living")?).await?;
         }
         Ok(JsValue::UNDEFINED)
     })
@@ -89,8 +89,8 @@ pub(super) fn run_answers<'a>(instance: &'a Instance, op: &'a str, arguments: &'
 #[inline(never)]
 pub(super) fn run_once<'a>(instance: &'a Instance, op: &'a str, origin: Option<Origin>, work: Boxed<'a>) -> Boxed<'a> {
     Box::pin(async move {
-        Ok(match (op, instance.changed_before(origin)?) {
-            (_, None) => return instance.asked_by(origin, work).await,
+        Ok(match (op, instance.clients().changed_before(origin)?) {
+            (_, None) => return instance.clients().asked_by(origin, work).await,
             ("updateTable", Some(Changed::Table(table))) => tables::table(&table).to_js(),
             ("createAccessKey", Some(Changed::AccessKey(key))) => access_key(&key, true).to_js(),
             ("updateAccessKey", Some(Changed::AccessKey(key))) => access_key(&key, false).to_js(),
@@ -138,18 +138,18 @@ async fn occasional(instance: &Instance, op: &str, arguments: &Arguments) -> Res
         }
         "createAccessKey" => {
             let rights = rights(arguments)?.unwrap_or_default();
-            return Ok(access_key(&instance.create_access_key(rights).await?, true).to_js());
+            return Ok(access_key(&instance.access_keys().create(rights).await?, true).to_js());
         }
         "listAccessKeys" => {
-            return Ok(Answer::list(&instance.access_keys(), |key| access_key(key, false)).to_js());
+            return Ok(Answer::list(&instance.access_keys().all(), |key| access_key(key, false)).to_js());
         }
         "updateAccessKey" => {
             let (id, enabled, rights) = (key_id()?, arguments.get("enabled")?, rights(arguments)?);
-            let changed = instance.update_access_key(&id, enabled, rights).await?;
+            let changed = instance.access_keys().update(&id, enabled, rights).await?;
             return Ok(access_key(&changed, false).to_js());
         }
         "compact" => instance.compact().await?,
-        "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
+        "deleteAccessKey" => instance.access_keys().delete(&key_id()?).await?,
         "listForeignTable" => return Ok(Answer::texts(&instance.foreign_tables()).to_js()),
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
         // It knows all others.

@@ -22,12 +22,13 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
     match op {
         "listStream" => {
             let table: Option<String> = arguments.get("tableName")?;
-            Ok(Answer::list(&instance.list_stream(table.as_deref())?, tables::stream).to_js())
+            Ok(Answer::list(&instance.streams().list_stream(table.as_deref())?, tables::stream).to_js())
         }
         "describeStream" => {
             let first = arguments.get::<Option<String>>("inclusiveStartShardId")?;
             let first = first.map(|id| shard(&id)).transpose()?;
-            let found = instance.describe_stream(&text("streamId")?, first, arguments.get("shardLimit")?).await?;
+            let found =
+                instance.streams().describe_stream(&text("streamId")?, first, arguments.get("shardLimit")?).await?;
             Ok(page(&found).to_js())
         }
         "getShardIterator" => {
@@ -44,11 +45,12 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
                 (None, _) if beginning == Some(true) => StreamStart::Beginning,
                 (None, _) => StreamStart::Oldest,
             };
-            let found = instance.get_shard_iterator(&text("streamId")?, shard(&text("shardId")?)?, start).await?;
+            let found =
+                instance.streams().get_shard_iterator(&text("streamId")?, shard(&text("shardId")?)?, start).await?;
             Ok(found.into())
         }
         "getStreamRecord" => {
-            let read = instance.get_stream_record(&text("shardIterator")?, arguments.get("limit")?).await;
+            let read = instance.streams().get_stream_record(&text("shardIterator")?, arguments.get("limit")?).await;
             let read = read.map_err(|failure| failure.error)?;
             let answer = Members::default()
                 .and("records", Answer::Bytes(&read.records))
@@ -61,7 +63,7 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
         "awaitChange" => watch::changed_rows(instance, arguments).await,
         _ => {
             let iterators: Vec<String> = arguments.get("shardIterators")?;
-            instance.await_stream_record(&iterators).await?;
+            instance.streams().await_stream_record(&iterators).await?;
             Ok(JsValue::UNDEFINED)
         }
     }

@@ -1,6 +1,5 @@
 //! A connection to one IndexedDB database, and the events that end it.
 
-use super::Listener;
 use super::error::Trouble;
 use crate::error::{Code, Error};
 use indexed_db_futures::database::Database;
@@ -14,6 +13,15 @@ use web_sys::{Event, IdbDatabase, IdbOpenDbRequest, IdbVersionChangeEvent};
 /// The version of each of our databases, for ever. Only the contents of records change, so an open tab never blocks an
 /// upgrade.
 const VERSION: u32 = 1;
+
+/// The object stores of an instance's database.
+pub(super) const LOG: &str = "log";
+pub(super) const BLOCKS: &str = "blocks";
+pub(super) const MANIFEST: &str = "manifest";
+pub(super) const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+
+/// A listener for events of IndexedDB.
+pub(super) type Listener = Closure<dyn FnMut(Event)>;
 
 /// Whether a missing database is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! A connection that is opened again when the browser ends it, until the data is lost for good.
 
-use super::STORES;
-use super::connection::{Connection, Fate, Missing};
+use super::connection::{Connection, Fate, Missing, STORES};
 use super::error::Trouble;
 use super::transaction::Write;
 use super::turn;

@@ -40,22 +40,17 @@ use crate::storage::{
     check_stage, closed, fenced,
 };
 use bytes::Bytes;
-use connection::{Connection, Missing};
+use connection::{BLOCKS, Connection, LOG, MANIFEST, Missing};
 use error::Trouble;
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use link::Link;
 use std::cell::Cell;
 use std::rc::Rc;
 pub(super) use transaction::progress;
-use transaction::{Read, Write, is_browser};
-use wasm_bindgen::closure::Closure;
+use transaction::{Read, Write};
+use turn::is_browser;
 use wasm_bindgen::{JsCast as _, JsValue};
-use web_sys::{Event, IdbKeyRange};
-
-const LOG: &str = "log";
-const BLOCKS: &str = "blocks";
-const MANIFEST: &str = "manifest";
-const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+use web_sys::IdbKeyRange;
 
 /// The id of a manifest that is none: it is there while the note of the fence is not empty. It has a version of its own, so
 /// versions of this library that know no fence refuse the store by name.
@@ -82,9 +77,6 @@ const FIRST_PAUSE: u32 = 10;
 const SQUEEZE_VALUES: u32 = 400;
 const SQUEEZE_BYTES: u32 = 12_000;
 const SQUEEZE_PAUSE: u32 = 200;
-
-/// A listener for events of IndexedDB.
-type Listener = Closure<dyn FnMut(Event)>;
 
 /// The name of the IndexedDB database of an instance.
 fn database_name(instance: &str) -> String {

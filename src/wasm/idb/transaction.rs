@@ -7,9 +7,9 @@
 //! blocks all other pages for a minute. So Chromium is told by `commit()` together with the requests. Elsewhere the code
 //! never calls it: with pending requests, Firefox then completes a transaction even if one of its requests failed.
 
-use super::Listener;
+use super::connection::Listener;
 use super::error::Trouble;
-use super::turn::Turn;
+use super::turn::{Turn, is_browser};
 use crate::error::Error;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -38,10 +38,6 @@ extern "C" {
 
     #[wasm_bindgen(catch, method, structural, js_class = "IDBTransaction")]
     fn commit(this: &Issued) -> Result<(), JsValue>;
-
-    /// Searches the name of the browser.
-    #[wasm_bindgen(js_namespace = ["navigator", "userAgent"], js_name = includes)]
-    pub(super) fn is_browser(name: &str) -> bool;
 }
 
 thread_local! {

@@ -3,12 +3,18 @@
 //! When a worker or a page of WebKit ends with several transactions on their way, reads or writes, WebKit may keep one of
 //! them for ever. No tab writes any more then, until the browser ends. A single transaction is undone.
 
-use super::transaction::is_browser;
 use js_sys::{Function, Promise};
 use std::cell::Cell;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbTransaction};
+
+#[wasm_bindgen]
+extern "C" {
+    /// Searches the name of the browser.
+    #[wasm_bindgen(js_namespace = ["navigator", "userAgent"], js_name = includes)]
+    pub(super) fn is_browser(name: &str) -> bool;
+}
 
 thread_local! {
     /// The end of the last turn that somebody has, or waits for.

@@ -19,7 +19,7 @@ impl<'a> Told<'a> {
         let place = |bytes: &[u8]| KeyPlace::of(bytes);
         Self {
             tree,
-            name: instance.tree_name(tree.tree),
+            name: instance.inspect().tree_name(tree.tree),
             bounds: tree.partitions.iter().map(|(id, from)| (id.0, place(from))).collect(),
             parts: tree.parts.iter().map(|part| (part, place(&part.first_key), place(&part.last_key))).collect(),
         }
@@ -39,7 +39,7 @@ pub(super) fn layout(instance: &Instance, layout: &Layout) -> JsValue {
         .and("newestSeqno", layout.seqno)
         .and("memtables", Answer::list(&layout.memtables, memtable))
         .and("trees", Answer::list(&trees, tree))
-        .and("isPaused", instance.is_work_paused())
+        .and("isPaused", instance.inspect().is_work_paused())
         .end()
         .to_js()
 }

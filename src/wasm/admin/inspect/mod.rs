@@ -23,7 +23,7 @@ const MOST_WAIT_MS: u32 = 20_000;
 /// Runs the operation called `op`.
 pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
     Ok(match op {
-        "describeStore" => layout::layout(instance, &instance.layout()),
+        "describeStore" => layout::layout(instance, &instance.inspect().layout()),
         "describeSegment" => segment(instance, arguments).await?,
         "getTracedRow" => {
             let (response, traced) = inspect::traced_row(instance, frame(arguments)?.unwrap_or_default()).await?;
@@ -40,21 +40,21 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
             let answer = Members::default().and("response", Answer::Bytes(&response)).and("hidden", hidden);
             answer.and("isStored", stored.is_stored).and("exists", stored.is_there).end().to_js()
         }
-        "getWorkEvents" => work::events(instance, &instance.work_events(position(arguments)?)?),
+        "getWorkEvents" => work::events(instance, &instance.inspect().work_events(position(arguments)?)?),
         "awaitWorkEvents" => {
-            let events = instance.await_work_events(position(arguments)?, MOST_WAIT_MS).await?;
+            let events = instance.inspect().await_work_events(position(arguments)?, MOST_WAIT_MS).await?;
             work::events(instance, &events)
         }
         "pauseWork" => {
-            instance.pause_work().await?;
+            instance.inspect().pause_work().await?;
             work::due(instance, &[]).await?
         }
         "stepWork" => {
-            let done = instance.step_work().await?;
+            let done = instance.inspect().step_work().await?;
             work::due(instance, &done).await?
         }
         "resumeWork" => {
-            instance.resume_work()?;
+            instance.inspect().resume_work()?;
             JsValue::UNDEFINED
         }
         _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),

@@ -18,7 +18,7 @@ struct Told<'a, T> {
 
 impl<'a, T> Told<'a, T> {
     fn of(instance: &Instance, what: &'a T, tree: TreeId, key: &[u8]) -> Self {
-        Self { what, tree, name: instance.tree_name(tree), key: KeyPlace::of(key) }
+        Self { what, tree, name: instance.inspect().tree_name(tree), key: KeyPlace::of(key) }
     }
 }
 

@@ -28,7 +28,7 @@ impl<'a> Told<'a> {
             | Work::IndexBuild { tree, .. } => *tree,
         };
         let at = if let Work::Split { at, .. } = &event.work { &at[..] } else { &[] };
-        Self { event, name: instance.tree_name(tree), at: KeyPlace::of(at) }
+        Self { event, name: instance.inspect().tree_name(tree), at: KeyPlace::of(at) }
     }
 }
 
@@ -44,8 +44,8 @@ pub(super) fn events(instance: &Instance, found: &WorkEvents) -> JsValue {
 
 /// What was done, and what is next.
 pub(super) async fn due(instance: &Instance, done: &[Rc<WorkEvent>]) -> Result<JsValue> {
-    let next = instance.due_work().await?;
-    let name = instance.tree_name(next.as_ref().map(tree_of).unwrap_or_default());
+    let next = instance.inspect().due_work().await?;
+    let name = instance.inspect().tree_name(next.as_ref().map(tree_of).unwrap_or_default());
     let told: Vec<Told<'_>> = done.iter().map(|event| Told::of(instance, event)).collect();
     let next = next.as_ref().map(|next| due_work(next, &name));
     Ok(Members::default().and("done", Answer::list(&told, event)).and("next", next).end().to_js())
