@@ -7,7 +7,7 @@ import { CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { loadCode, once } from "../client/code.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
-import type { Following, Tab } from "../tabs/follow.js";
+import type { Following, Tab } from "../tabs/following.js";
 import type { Connect } from "../tabs/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "../host/host.js";
 import { canFollow, live, lockName, registerWork, taken } from "../tabs/lock.js";
@@ -23,7 +23,7 @@ export function engineOf(place: string): PageEngine | undefined {
 }
 
 /** The code of followers. A page that has the engine for itself does not load it. */
-const loadSharing = once(() => loadCode(import("../tabs/follow.js")));
+const loadSharing = once(() => loadCode(import("../tabs/following.js")));
 
 /** So many deaths of engines in a minute say that a fresh one will not live longer. */
 const DEATHS = 3;
