@@ -1,15 +1,16 @@
 /**
  * Followers: handles whose engine is in another tab, the leader. Each has a session there, on a port of its own, and
- * seeks a new one when another tab leads. Meanwhile its calls wait.
+ * seeks a new one when another tab leads. Meanwhile its calls wait. hand-over.ts has their states; here is what they do in them.
  */
 
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
-import { local, toError } from "../types/errors.js";
+import { local, toError, type TabStoreError } from "../types/errors.js";
 import { PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import type { EngineHost } from "../host/host.js";
 import { type PortLike, PortSession } from "../host/session.js";
 import { KeptRows } from "../client/load-replay.js";
+import { HANDLE, type HandleAction, type HandleEvent, type HandleState } from "./hand-over.js";
 import { nameAt, PATIENCE, privateChannel, within } from "./lock.js";
 import { FATAL } from "../client/retry.js";
 import type { Following } from "./following.js";
@@ -19,6 +20,9 @@ const HUB_PATIENCE = 1000;
 /** The same after a theft: the shared worker may run in the process of the tab that is frozen. */
 const HUB_PATIENCE_AFTER_THEFT = 250;
 
+/** So many pings that the leader answers, and none of them by a session that it has given: that session is replaced. */
+const DEAF = 2;
+
 /** Administrative calls that are done once. All others may be done twice, and are asked again, whoever leads next. */
 const CHANGES = /^(create|update|delete|drop|add)/;
 
@@ -26,17 +30,19 @@ const CHANGES = /^(create|update|delete|drop|add)/;
 let seeks = 0;
 
 /** A client whose engine is in another tab. */
-export class Follower extends CallQueue {
+export class Follower extends CallQueue implements Record<HandleAction, (detail: never) => void> {
+  state: HandleState = "suspended";
   private session: PortSession<ToFollower> | undefined;
   /** Its last seek, and the session that comes of it. */
   private sought: Seek | undefined;
   private next: PortSession<ToFollower> | undefined;
+  /** The leader that has heard it last. */
+  private leader: number | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** Administrative calls without an answer. */
   private readonly asked = new Set<AdminCall>();
-  private over = false;
-  /** The pings since the leader has answered one by the common channel, and none by the session. */
-  private doubt: number | undefined;
+  /** The pings since it came to this state. */
+  private pings = 0;
   private readonly kept: KeptRows;
 
   constructor(
@@ -48,9 +54,15 @@ export class Follower extends CallQueue {
     this.kept = (client.kept ??= new KeptRows(() => client.role === "follower")) as KeptRows;
   }
 
-  /** Whether it has a session. */
-  get linked(): boolean {
-    return this.session !== undefined;
+  /** Goes to the next state, and does what the table says. Returns whether the state knows the event. */
+  on(event: HandleEvent, detail?: unknown): boolean {
+    const step = HANDLE[this.state][event];
+    if (step === undefined) return false;
+    const [state, action] = step;
+    this.state = state;
+    this.pings = 0;
+    if (action !== undefined) (this[action] as (detail: unknown) => void)(detail);
+    return true;
   }
 
   /** What waits longest for an answer of the leader, if anything does: a call, or its own wait for a session. */
@@ -63,28 +75,35 @@ export class Follower extends CallQueue {
   /** Asks whether the leader lives. */
   ping(): void {
     const { session, tab, client } = this;
+    this.pings += 1;
     session?.ping();
-    if (this.doubt !== undefined) this.doubt += 1;
-    if (session === undefined || tab.isSilent || this.doubt !== undefined) tab.tell({ tabstore: PROTOCOL, kind: "ping", client: client.number });
+    if (session === undefined || tab.isSilent || this.state === "doubting") tab.tell({ tabstore: PROTOCOL, kind: "ping", client: client.number });
   }
 
   /** The leader lives. It may not hear this session, or have been busy: then the session's own answer comes too. */
   isAnswered(): void {
-    // It is sought already, or needed no more.
-    if (this.over || (this.session === undefined && this.sought !== undefined)) return;
-    this.doubt ??= 0;
-    if (this.session !== undefined && this.doubt < 2) return;
-    this.lost();
-    this.seek();
+    if (!this.on("alive") && this.pings >= DEAF) this.on("unheard");
   }
 
   /** Seeks the leader, by way of the shared worker or without it. */
-  seek(hub = this.tab.hub !== undefined): void {
+  seek(): void {
+    if (this.tab.hub === undefined) this.on("alone");
+    else this.want(true);
+  }
+
+  /** Seeks it without the shared worker. */
+  takeChannel(): void {
+    // A frozen one may serve the next leader.
+    if (this.tab.state !== "stolen") this.tab.hub = undefined;
+    this.want(false);
+  }
+
+  private want(hub: boolean): void {
     this.giveUp();
     const { tab, client } = this;
     const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub, guest: client.guest };
     this.sought = sought;
-    if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.instance, sought)));
+    if (!hub) this.expect(new BroadcastChannel(privateChannel(tab.instance, sought)));
     tab.tell(sought);
     tab.watchLeader();
   }
@@ -94,9 +113,9 @@ export class Follower extends CallQueue {
     const { tab, client } = this;
     const session = (this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
       if (message.kind === "bye") {
-        this.lost();
+        this.on("bye");
       } else if (message.kind === "pong") {
-        this.doubt = undefined;
+        this.on("pong");
         tab.pong(message.progress);
       } else if (message.kind === "clock") {
         tab.onClock(message.now);
@@ -105,17 +124,22 @@ export class Follower extends CallQueue {
       }
     }));
     session.opened().then(
-      (welcome) => this.welcome(session, welcome as Welcome),
-      (error: unknown) => this.refused(session, error),
+      (welcome) => {
+        if (this.next === session) this.on("welcome", welcome);
+      },
+      (error: unknown) => this.failed(session, error),
     );
   }
 
   /** The leader gives no session. If it ends, that says nothing of the next one. */
-  private refused(session: PortSession<ToFollower>, thrown: unknown): void {
+  private failed(session: PortSession<ToFollower>, thrown: unknown): void {
     if (this.next !== session) return;
     const error = toError(thrown);
-    if (FATAL.has(error.code)) this.giveUp();
-    else this.tab.refuse(this.client, error);
+    this.on(FATAL.has(error.code) ? "ended" : "refused", error);
+  }
+
+  refuse(error: TabStoreError): void {
+    this.tab.refuse(this.client, error);
   }
 
   /** Seeks no more. */
@@ -128,41 +152,43 @@ export class Follower extends CallQueue {
 
   /** The leader has heard it. */
   heard(leader: number, known: boolean): void {
-    const { tab, sought } = this;
-    if (sought === undefined || !sought.hub || this.next !== undefined) return;
-    const bySelf = (): void => {
-      // A frozen one may serve the next leader.
-      if (!tab.isStolen) tab.hub = undefined;
-      this.seek(false);
-    };
-    if (!known || tab.hub === undefined) {
-      bySelf();
-      return;
-    }
-    const { port1, port2 } = new MessageChannel();
-    this.expect(port1);
-    tab.hub.postMessage({ follow: tab.name, leader, seek: sought, port: port2 } satisfies ToHub, [port2]);
-    this.timer = setTimeout(bySelf, tab.isStolen ? HUB_PATIENCE_AFTER_THEFT : HUB_PATIENCE);
+    if (this.sought === undefined) return;
+    this.leader = leader;
+    this.on(known && this.tab.hub !== undefined ? "heard" : "alone");
   }
 
-  private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
-    const { tab, client } = this;
-    try {
-      if (!(await tab.agree(client, options, (op) => session.call(op, {})))) {
-        // It leads no more in a moment. The next leader says so, unless this tab leads.
-        if (this.next === session) this.giveUp();
-        return;
-      }
-    } catch (error) {
-      this.refused(session, error);
-      return;
-    }
-    if (this.next !== session) return;
+  /** Another leader is heard of. */
+  isOther(leader: number): void {
+    if (this.leader !== leader) this.on("gone");
+  }
+
+  /** Sends a port by way of the shared worker. */
+  introduce(): void {
+    const { tab } = this;
+    const { port1, port2 } = new MessageChannel();
+    this.expect(port1);
+    tab.hub!.postMessage({ follow: tab.name, leader: this.leader!, seek: this.sought!, port: port2 } satisfies ToHub, [port2]);
+    this.timer = setTimeout(() => this.on("late"), tab.state === "stolen" ? HUB_PATIENCE_AFTER_THEFT : HUB_PATIENCE);
+  }
+
+  /** Compares the options with those of the leader. */
+  async compare(welcome: Welcome): Promise<void> {
     clearTimeout(this.timer);
-    this.sought = undefined;
-    this.next = undefined;
-    this.session = session;
-    this.doubt = undefined;
+    const session = this.next!;
+    try {
+      const agreed = await this.tab.agree(this.client, welcome.options, (op) => session.call(op, {}));
+      // If they give way, it leads no more in a moment. The next leader says so, unless this tab leads.
+      if (this.next === session) this.on(agreed ? "agreed" : "yields", welcome);
+    } catch (error) {
+      this.failed(session, error);
+    }
+  }
+
+  /** Has a session: what waits goes to it. */
+  link({ trouble }: Welcome): void {
+    const { tab, client } = this;
+    this.session = this.next;
+    this.sought = this.next = undefined;
     tab.watchAnew();
     super.moveTo(this);
     if (trouble !== null) client.troubles.add(toError(trouble));
@@ -231,11 +257,32 @@ export class Follower extends CallQueue {
     }
   }
 
-  /** The leader has gone. The next one knows which calls were done, unless this tab is put aside: then its answers are deleted. */
-  lost(knows = true): void {
+  /** The leader has gone. The next one knows which calls were done. */
+  lose(): void {
+    // Without a session no call was made.
+    if (this.session !== undefined) this.endSession(true);
+  }
+
+  loseAndSeek(): void {
+    this.lose();
+    this.seek();
+  }
+
+  /** This tab leads. */
+  keep(): void {
+    this.giveUp();
+    this.lose();
+  }
+
+  /** This tab is put aside, so its answers are deleted: nobody knows what was done, by an earlier leader neither. */
+  cut(): void {
+    this.giveUp();
+    this.endSession(false);
+  }
+
+  /** `knows` tells whether the next leader knows which calls were done. */
+  private endSession(knows: boolean): void {
     const { session, client, tab } = this;
-    // Without a session there are still calls that an earlier leader may have done.
-    if (session === undefined && knows) return;
     this.session = undefined;
     session?.fail(local("Closed", "The leader has gone."));
     if (knows) this.isDoubtful = true;
@@ -251,15 +298,13 @@ export class Follower extends CallQueue {
 
   /** Passes what waits to an engine of this tab, which leads now. */
   override moveTo(host: EngineHost): void {
-    this.over = true;
-    this.giveUp();
+    this.on("move");
     super.moveTo(host);
   }
 
   /** Ends the session. */
   override async close(): Promise<void> {
-    if (this.over) return;
-    this.over = true;
+    if (!this.on("close")) return;
     const closed = local("Closed", "The database was closed while this call was under way.");
     const { session, next } = this;
     this.session = this.next = undefined;

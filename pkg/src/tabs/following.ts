@@ -1,4 +1,7 @@
-/** A tab whose engine is in another one, the leader: hears who leads, and whether that one still runs. Its handles are in follow.ts. */
+/**
+ * A tab whose engine is in another one, the leader: hears who leads, and whether that one still runs. hand-over.ts has its states; its
+ * handles are in follow.ts.
+ */
 
 export { agree, settle } from "../open/compare-options.js";
 export { giveUp } from "./yield.js";
@@ -7,7 +10,9 @@ import { local, type TabStoreError } from "../types/errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
 import type { PortLike } from "../host/session.js";
+import type { Given } from "../open/options.js";
 import { Follower } from "./follow.js";
+import { TAB, type TabAction, type TabEvent, type TabState } from "./hand-over.js";
 import { busy, holderOf, lockName, nameAt } from "./lock.js";
 import { TICK, Watch } from "./leader-watch.js";
 
@@ -29,28 +34,23 @@ export interface Tab {
 }
 
 /** The followers of this tab on one instance. They wait until it begins to seek the leader. */
-export class Following {
+export class Following implements Record<TabAction, () => void> {
+  state: TabState = "apart";
   readonly name: string;
   private channel: BroadcastChannel | undefined;
   private readonly followers = new Map<Client, Follower>();
   private leader: number | undefined;
-  /** Whether the connection to the shared worker is from the time of an earlier leader: its process may have ended with that. */
-  private isHubOld = false;
-  /** Whether the leader's clock can go along: a function cannot. */
-  private isInjected = false;
-  /** Whether it knows which way its ports go. */
-  private connected = false;
+  /** The options that somebody gave to the leader's engine. */
+  private given: Given = {};
   private silence: ReturnType<typeof setTimeout> | undefined;
   private readonly watch = new Watch();
   private ticks: ReturnType<typeof setInterval> | undefined;
-  /** Whether the lock is being taken from a frozen leader. */
-  private isTheft = false;
-  /** Whether this leader has taken it so. */
-  isStolen = false;
   /** The client that had the lock when the leader began to miss pings. */
   private suspect: Promise<string | undefined> | undefined;
   /** The connection to the shared worker; `undefined`: there is none, or it does not work. */
   hub: PortLike | undefined;
+  /** The leader at the time of that connection: the process of the shared worker may have ended with it. */
+  private hubLeader: number | undefined;
 
   /** `life` is the number of the lock that tells the leader of this tab's end. */
   constructor(
@@ -62,23 +62,38 @@ export class Following {
     this.name = lockName(instance);
   }
 
+  private on(event: TabEvent): void {
+    const step = TAB[this.state][event];
+    if (step === undefined) return;
+    const [state, action] = step;
+    this.state = state;
+    if (action !== undefined) this[action]();
+  }
+
   /** Begins to seek the leader. */
   async begin(): Promise<void> {
-    const channel = (this.channel = new BroadcastChannel(this.name));
-    channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
+    this.on("begin");
+    const { channel } = this;
+    await this.meet();
+    if (this.channel === channel) this.on("met");
+  }
+
+  listen(): void {
+    this.channel = new BroadcastChannel(this.name);
+    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
     this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
-    await this.meet();
-    if (this.channel !== channel) return;
-    this.connected = true;
-    for (const follower of this.followers.values()) follower.seek();
+  }
+
+  beginAll(): void {
+    for (const follower of this.followers.values()) follower.on("begin");
   }
 
   /** Connects to the shared worker. */
   private async meet(): Promise<void> {
-    const { channel } = this;
-    this.isHubOld = false;
+    const { channel, leader } = this;
+    this.hubLeader = leader;
     const hub = await this.connect().catch(() => undefined);
     if (this.channel !== channel) {
       hub?.close?.();
@@ -89,12 +104,13 @@ export class Following {
   }
 
   agree(...of: Parameters<Tab["agree"]>): Promise<boolean> {
-    this.isInjected = "clock.now" in of[1].given;
+    this.given = of[1].given;
     return this.owner.agree(...of);
   }
 
   onClock(now: number): void {
-    if (this.isInjected) this.owner.onClock(now);
+    // The clock of another tab can go along, if it was injected. A function cannot.
+    if ("clock.now" in this.given) this.owner.onClock(now);
   }
 
   linked(client: Client, host: Follower): void {
@@ -117,7 +133,7 @@ export class Following {
   watchLeader(): void {
     if (this.ticks !== undefined || this.channel === undefined) return;
     this.watch.begin(performance.now());
-    this.ticks = setInterval(() => void this.tick(), TICK);
+    this.ticks = setInterval(() => this.tick(), TICK);
   }
 
   /** The leader is another one, or has done something else than answering a ping. */
@@ -136,7 +152,7 @@ export class Following {
     this.watch.pong(progress);
   }
 
-  private async tick(): Promise<void> {
+  private tick(): void {
     const { watch, instance } = this;
     const follower = [...this.followers.values()].find(({ oldest }) => oldest !== undefined);
     const verdict = watch.tick(performance.now(), follower?.oldest);
@@ -146,17 +162,21 @@ export class Following {
       if (watch.missed > 0) this.suspect ??= holderOf(instance).catch(() => undefined);
       follower!.ping();
     } else if (verdict === "frozen") {
-      const { suspect } = this;
-      this.watchAnew();
-      this.isTheft = true;
-      // This tab leads soon, or hears of the one that does.
-      clearTimeout(this.silence);
-      const holder = await (suspect ?? holderOf(instance));
-      if (holder === undefined || this.ticks === undefined) return;
-      // The leader hears it when it wakes, and the other followers now.
-      this.tell({ tabstore: PROTOCOL, kind: "takeOver", leader: this.life });
-      this.owner.takeOver(holder, this.leader);
+      this.on("frozen");
     }
+  }
+
+  /** Takes the lock from a frozen leader. */
+  async steal(): Promise<void> {
+    const { suspect, instance } = this;
+    this.watchAnew();
+    // This tab leads soon, or hears of the one that does.
+    clearTimeout(this.silence);
+    const holder = await (suspect ?? holderOf(instance));
+    if (holder === undefined || this.ticks === undefined) return;
+    // The leader hears it when it wakes, and the other followers now.
+    this.tell({ tabstore: PROTOCOL, kind: "takeOver", leader: this.life });
+    this.owner.takeOver(holder, this.leader);
   }
 
   /** Nothing waits for the leader. */
@@ -169,7 +189,8 @@ export class Following {
   add(client: Client): Follower {
     const follower = new Follower(this, client);
     this.followers.set(client, follower);
-    if (this.connected) follower.seek();
+    // Before that all begin at once.
+    if (this.state !== "apart" && this.state !== "meeting") follower.on("begin");
     return follower;
   }
 
@@ -193,61 +214,51 @@ export class Following {
     }
     const { leader } = message;
     if (message.kind === "pong") {
-      for (const follower of this.followers.values()) if (this.connected && follower.client.number === message.client) follower.isAnswered();
+      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.isAnswered();
       this.pong(message.progress);
       return;
     }
     // This tab's own engine: its sessions come by themselves.
     if (leader === this.life) return;
     if (message.kind === "takeOver") {
-      this.watchAnew();
-      this.isTheft = true;
+      this.on("takeOver");
       return;
     }
-    const last = this.leader;
     this.leader = leader;
-    // With another leader than before, no session holds. The next one may be heard before it leads, while it is opening.
-    if (leader !== last && !(message.kind === "heard" && message.ready)) {
-      this.isHubOld ||= last !== undefined;
-      for (const follower of this.followers.values()) follower.lost();
-    }
-    if (message.kind === "lead") {
-      this.watchAnew();
-      this.isStolen = this.isTheft;
-      this.isTheft = false;
-      void this.goOver();
-      return;
-    }
-    for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
+    this.hubLeader ??= leader;
+    // With another leader no session holds. One that is heard may also be the last one, which was frozen and does not know yet.
+    if (message.kind === "lead" || !message.ready) for (const follower of this.followers.values()) follower.isOther(leader);
+    if (message.kind === "lead") this.on("lead");
+    else if (message.ready) for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.heard(leader, message.hub);
   }
 
   /** Followers without a session seek the leader, which says that it leads. */
-  private async goOver(): Promise<void> {
+  async goOver(): Promise<void> {
     const { channel, followers } = this;
-    if (this.isHubOld && this.hub !== undefined) await this.meet();
+    this.watchAnew();
+    if (this.hubLeader !== this.leader && this.hub !== undefined) await this.meet();
     if (this.channel !== channel) return;
-    for (const follower of followers.values()) if (!follower.linked) follower.seek();
+    for (const follower of followers.values()) follower.on("lead");
   }
 
   /** This tab leads: returns the followers, which are queues until they have a session of the engine here. */
   end(): Follower[] {
     this.drop();
     const followers = [...this.followers.values()];
-    for (const follower of followers) {
-      follower.giveUp();
-      follower.lost();
-    }
+    for (const follower of followers) follower.on("end");
     return followers;
   }
 
   /** Seeks no more. */
   drop(): void {
+    this.on("leave");
+  }
+
+  stopListening(): void {
     clearTimeout(this.silence);
     this.rest();
     this.channel?.close();
-    this.channel = undefined;
-    this.leader = undefined;
-    this.connected = false;
+    this.channel = this.leader = this.hubLeader = undefined;
     this.hub?.close?.();
     this.hub = undefined;
   }
@@ -255,6 +266,6 @@ export class Following {
   /** This tab is put aside: its sessions end, and its calls wait. */
   suspend(): void {
     this.drop();
-    for (const follower of this.followers.values()) follower.lost(false);
+    for (const follower of this.followers.values()) follower.on("suspend");
   }
 }
