@@ -125,7 +125,8 @@ export class PageEngine implements Tab {
       onWaiting,
     }));
     const runs = opening.engine
-      .then((running) => this.lead(running))
+      // One that was put aside is of no use any more.
+      .then((running) => (this.opening === opening ? this.lead(running) : undefined))
       .catch((error: unknown) => {
         this.endOpening(opening, error);
       });

@@ -22,6 +22,8 @@ const HUB_PATIENCE_AFTER_THEFT = 250;
 
 /** So many pings that the leader answers, and none of them by a session that it has given: that session is replaced. */
 const DEAF = 2;
+/** The same for a session that is sought: the search begins again. It is doubled each time, because the leader may only be slow. */
+const UNHEARD = 20;
 
 /** Administrative calls that are done once. All others may be done twice, and are asked again, whoever leads next. */
 const CHANGES = /^(create|update|delete|drop|add)/;
@@ -41,8 +43,9 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** Administrative calls without an answer. */
   private readonly asked = new Set<AdminCall>();
-  /** The pings since it came to this state. */
+  /** The pings since it came to this state, and how many of them may be answered before the search begins again. */
   private pings = 0;
+  private patience = UNHEARD;
   private readonly kept: KeptRows;
 
   constructor(
@@ -82,7 +85,11 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
 
   /** The leader lives. It may not hear this session, or have been busy: then the session's own answer comes too. */
   isAnswered(): void {
-    if (!this.on("alive") && this.pings >= DEAF) this.on("unheard");
+    if (this.on("alive")) return;
+    const isDoubting = this.state === "doubting";
+    if (this.pings < (isDoubting ? DEAF : this.patience)) return;
+    if (!isDoubting) this.patience *= 2;
+    this.on("unheard");
   }
 
   /** Seeks the leader, by way of the shared worker or without it. */
@@ -189,6 +196,7 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
     const { tab, client } = this;
     this.session = this.next;
     this.sought = this.next = undefined;
+    this.patience = UNHEARD;
     tab.watchAnew();
     super.moveTo(this);
     if (trouble !== null) client.troubles.add(toError(trouble));

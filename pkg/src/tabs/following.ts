@@ -154,13 +154,15 @@ export class Following implements Record<TabAction, () => void> {
 
   private tick(): void {
     const { watch, instance } = this;
-    const follower = [...this.followers.values()].find(({ oldest }) => oldest !== undefined);
+    const waiting = [...this.followers.values()].filter(({ oldest }) => oldest !== undefined);
+    // First one without a session: while another one is always busy, with other calls, its turn would never come.
+    const follower = waiting.find((one) => one.oldest === one) ?? waiting[0];
     const verdict = watch.tick(performance.now(), follower?.oldest);
     if (verdict === "rest") {
       this.rest();
     } else if (verdict === "ping") {
       if (watch.missed > 0) this.suspect ??= holderOf(instance).catch(() => undefined);
-      follower!.ping();
+      follower.ping();
     } else if (verdict === "frozen") {
       this.on("frozen");
     }

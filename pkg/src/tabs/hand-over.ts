@@ -17,7 +17,7 @@
  *                  waiting <-------------+--------------------+--------------+
  *
  *  Nearly everywhere: suspend, end -> suspended    close -> over          suspended: move -> over
- *  connecting, comparing: refused -> refused       in seeking, connecting, comparing: lead -> seeking
+ *  connecting, comparing: refused -> refused       in seeking, connecting, comparing: lead, unheard -> seeking
  * ```
  *
  * The tab, and the lock that it waits for (`leave` leads from everywhere to apart):
@@ -86,7 +86,7 @@ export type HandleEvent =
   /** The leader has answered a ping: by the session, or by the common channel. */
   | "pong"
   | "alive"
-  /** The leader lives, and has answered several pings by the common channel, but none by the session. */
+  /** The leader lives, and has answered many pings by the common channel, but this handle in no other way. */
   | "unheard"
   /** The page is put aside. */
   | "suspend"
@@ -98,7 +98,7 @@ export type HandleEvent =
 export type HandleAction = "seek" | "takeChannel" | "introduce" | "compare" | "link" | "lose" | "loseAndSeek" | "giveUp" | "refuse" | "cut" | "keep";
 
 const ALWAYS = { suspend: ["suspended", "cut"], end: ["suspended", "keep"], close: ["over"] } as const;
-const WANTS = { ...ALWAYS, lead: ["seeking", "seek"] } as const;
+const WANTS = { ...ALWAYS, lead: ["seeking", "seek"], unheard: ["seeking", "seek"] } as const;
 const OFFERED = { ...WANTS, ended: ["waiting", "giveUp"], bye: ["waiting", "giveUp"], refused: ["refused", "refuse"] } as const;
 const HAS = { ...ALWAYS, bye: ["waiting", "lose"], gone: ["waiting", "lose"] } as const;
 
