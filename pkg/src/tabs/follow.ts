@@ -6,14 +6,13 @@
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
-import { PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
-import type { EngineHost } from "../host/host.js";
+import { type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
+import type { EngineHost, EngineOptions } from "../host/host.js";
 import { type PortLike, PortSession } from "../host/session.js";
 import { KeptRows } from "../client/load-replay.js";
-import { HANDLE, type HandleAction, type HandleEvent, type HandleState } from "./hand-over.js";
+import { HANDLE, type HandleAction, type HandleEvent, type HandleState, type TabState } from "./hand-over.js";
 import { nameAt, PATIENCE, privateChannel, within } from "./lock.js";
 import { FATAL } from "../client/retry.js";
-import type { Following } from "./following.js";
 
 /** The longest wait for a port that goes by way of the shared worker, in milliseconds. Then a channel serves. */
 const HUB_PATIENCE = 1000;
@@ -30,6 +29,29 @@ const CHANGES = /^(create|update|delete|drop|add)/;
 
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
+
+/** What a handle uses of its tab. */
+export interface FollowerTab {
+  readonly state: TabState;
+  readonly instance: string;
+  /** The name of the instance's lock. */
+  readonly name: string;
+  /** The number of the lock that tells the leader of this tab's end. */
+  readonly life: number;
+  /** The connection to the shared worker. */
+  hub: PortLike | undefined;
+  /** Whether the leader misses pings. */
+  readonly isSilent: boolean;
+  tell(message: Seek | Ping): void;
+  watchLeader(): void;
+  watchAnew(): void;
+  /** A session has answered a ping. */
+  pong(progress: number): void;
+  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean>;
+  onClock(now: number): void;
+  linked(client: Client, host: EngineHost): void;
+  refuse(client: Client, error: TabStoreError): void;
+}
 
 /** A client whose engine is in another tab. */
 export class Follower extends CallQueue implements Record<HandleAction, (detail: never) => void> {
@@ -49,7 +71,7 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
   private readonly kept: KeptRows;
 
   constructor(
-    private readonly tab: Following,
+    private readonly tab: FollowerTab,
     readonly client: Client,
   ) {
     super();

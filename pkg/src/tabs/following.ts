@@ -10,8 +10,7 @@ import { local, type TabStoreError } from "../types/errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
 import type { PortLike } from "../host/session.js";
-import type { Given } from "../open/options.js";
-import { Follower } from "./follow.js";
+import { Follower, type FollowerTab } from "./follow.js";
 import { TAB, type TabAction, type TabEvent, type TabState } from "./hand-over.js";
 import { busy, holderOf, lockName, nameAt } from "./lock.js";
 import { TICK, Watch } from "./leader-watch.js";
@@ -34,14 +33,14 @@ export interface Tab {
 }
 
 /** The followers of this tab on one instance. They wait until it begins to seek the leader. */
-export class Following implements Record<TabAction, () => void> {
+export class Following implements FollowerTab, Record<TabAction, () => void> {
   state: TabState = "apart";
   readonly name: string;
   private channel: BroadcastChannel | undefined;
   private readonly followers = new Map<Client, Follower>();
   private leader: number | undefined;
   /** The options that somebody gave to the leader's engine. */
-  private given: Given = {};
+  private given: EngineOptions["given"] = {};
   private silence: ReturnType<typeof setTimeout> | undefined;
   private readonly watch = new Watch();
   private ticks: ReturnType<typeof setInterval> | undefined;
@@ -103,9 +102,9 @@ export class Following implements Record<TabAction, () => void> {
     this.hub = hub;
   }
 
-  agree(...of: Parameters<Tab["agree"]>): Promise<boolean> {
-    this.given = of[1].given;
-    return this.owner.agree(...of);
+  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+    this.given = options.given;
+    return this.owner.agree(client, options, ask);
   }
 
   onClock(now: number): void {
