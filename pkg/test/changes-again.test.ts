@@ -6,7 +6,7 @@ import { afterEach, test } from "node:test";
 import { Client } from "../src/client/client.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
-import { Following } from "../src/tabs/follow.js";
+import { Following } from "../src/tabs/following.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
 import { Leader } from "../src/tabs/leader.js";
 import { FakeEngine, newDisk } from "./support/engine.js";

@@ -8,7 +8,7 @@ import { OP } from "../src/codec/contract.js";
 import type { FrameWriter } from "../src/codec/frame.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
-import { Following } from "../src/tabs/follow.js";
+import { Following } from "../src/tabs/following.js";
 import { type Connect, PROTOCOL } from "../src/tabs/channel.js";
 import { KeptRows } from "../src/client/load-replay.js";
 import type { PortLike } from "../src/host/session.js";

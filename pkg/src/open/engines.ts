@@ -7,8 +7,9 @@ import { CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { loadCode, once } from "../client/code.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
-import type { Following, Tab } from "../tabs/follow.js";
+import type { Following, Tab } from "../tabs/following.js";
 import type { Connect } from "../tabs/channel.js";
+import type { EngineState } from "../tabs/hand-over.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "../host/host.js";
 import { canFollow, live, lockName, registerWork, taken } from "../tabs/lock.js";
 import type { Checked, Given } from "./options.js";
@@ -23,7 +24,7 @@ export function engineOf(place: string): PageEngine | undefined {
 }
 
 /** The code of followers. A page that has the engine for itself does not load it. */
-const loadSharing = once(() => loadCode(import("../tabs/follow.js")));
+const loadSharing = once(() => loadCode(import("../tabs/following.js")));
 
 /** So many deaths of engines in a minute say that a fresh one will not live longer. */
 const DEATHS = 3;
@@ -68,13 +69,9 @@ export class PageEngine implements Tab {
   /** The options of the engine, and those among them that somebody gave. */
   options: EngineOptions;
   given: Given;
-  /** Whether it has run. */
-  ran = false;
+  /** See tabs/hand-over.ts. */
+  state: EngineState = "opening";
   private alive: Promise<boolean> | undefined;
-  /** Whether another tab had the engine. */
-  private waited = false;
-  /** Whether the page is in the back/forward cache. */
-  private aside = false;
   /** The opening whose engine has lost its lock, until it is known why. */
   private lost: ReturnType<Start> | undefined;
   /** The times of the engines' deaths, and the cause of the last one. */
@@ -113,7 +110,7 @@ export class PageEngine implements Tab {
         if (isOurs()) this.die(toError(error));
       },
       onLost: () => {
-        if (this.opening === opening) this.lost = this.lose();
+        if (this.opening === opening) this.lost = this.lose("lost");
       },
       onReplaced: () => {
         if (this.lost === opening) this.reopen();
@@ -128,7 +125,8 @@ export class PageEngine implements Tab {
       onWaiting,
     }));
     const runs = opening.engine
-      .then((running) => this.lead(running))
+      // One that was put aside is of no use any more.
+      .then((running) => (this.opening === opening ? this.lead(running) : undefined))
       .catch((error: unknown) => {
         this.endOpening(opening, error);
       });
@@ -136,6 +134,11 @@ export class PageEngine implements Tab {
     this.decided.catch(() => {});
     this.resume?.(this.decided);
     this.resume = undefined;
+  }
+
+  /** Whether it opens, or waits for the end of another tab's. */
+  get isOpening(): boolean {
+    return this.state !== "leading" && this.opening !== ASIDE;
   }
 
   /** Tells all handles of a trouble, or of its end. */
@@ -149,7 +152,7 @@ export class PageEngine implements Tab {
     // One that was put aside has no word any more.
     if (this.opening !== opening) return;
     this.retire();
-    if (this.waited) this.fail(toError(error));
+    if (this.state !== "opening") this.fail(toError(error));
     throw error;
   }
 
@@ -169,21 +172,19 @@ export class PageEngine implements Tab {
       );
     on("pagehide", () => {
       // An opening that has not come so far goes on when the page does.
-      if (!this.ran && !this.waited) return;
-      this.aside = true;
-      void this.lose().cut();
+      if (this.state !== "opening") void this.lose("aside").cut();
     });
     on("pageshow", () => {
-      if (this.aside) this.reopen();
+      if (this.state === "aside") this.reopen();
     });
   }
 
   /** The opening, or its engine, is of no use any more: calls wait for the next one. */
-  lose(died?: TabStoreError): ReturnType<Start> {
+  lose(state: "lost" | "aside" | "ending", died?: TabStoreError): ReturnType<Start> {
     const { opening } = this;
     this.opening = ASIDE;
     this.lost = undefined;
-    this.waited = true;
+    this.state = state;
     if (this.resume === undefined) {
       this.decided = new Promise((resolve) => (this.resume = resolve));
       this.decided.catch(() => {});
@@ -201,7 +202,7 @@ export class PageEngine implements Tab {
 
   /** Opens the engine again, or follows the tab that leads now. */
   private reopen(): void {
-    this.aside = this.ran = false;
+    this.state = "reopening";
     this.options = { ...this.options, create: false };
     this.begin();
   }
@@ -213,12 +214,12 @@ export class PageEngine implements Tab {
     // A page runs no second engine after a trap. It does after the end of one that does not know what is stored.
     const isTrap = !this.checked.worker && error.code !== "Closed";
     // The first opening is refused by name.
-    if (!(this.ran || this.waited) || isTrap || this.options.storage === "memory" || often) {
+    if (this.state === "opening" || isTrap || this.options.storage === "memory" || often) {
       this.fail(error);
       return;
     }
     this.tell((this.death = error));
-    const died = this.lose(error);
+    const died = this.lose("ending", error);
     // Later: it has calls to refuse.
     void Promise.resolve()
       .then(() => died.cut())
@@ -237,7 +238,7 @@ export class PageEngine implements Tab {
     // Later: the engine may be the caller.
     queueMicrotask(() => {
       if (this.opening !== opening || opening === ASIDE) return;
-      void this.lose().cut();
+      void this.lose("ending").cut();
       this.reopen();
     });
     return true;
@@ -245,7 +246,7 @@ export class PageEngine implements Tab {
 
   /** Opens again, unless the page is put aside or needs no engine any more. */
   resumeAside(): void {
-    if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
+    if (this.state === "ending" && !this.control.signal.aborted) this.reopen();
   }
 
   /** Calls of a client wait from now on. */
@@ -345,10 +346,10 @@ export class PageEngine implements Tab {
     if (signal.aborted) return;
     // A worker has this lock already.
     if (!worker) await (this.alive ??= live(client, new Promise((resolve) => signal.addEventListener("abort", () => resolve()))));
-    if (this.ran || signal.aborted || this.opening !== opening) return;
-    this.waited = true;
+    if (this.state === "leading" || signal.aborted || this.opening !== opening) return;
+    this.state = "following";
     const { Following } = await loadSharing();
-    if (this.ran || signal.aborted || this.opening !== opening) return;
+    if (this.state !== "following" || signal.aborted || this.opening !== opening) return;
     this.heal();
     const following = (this.following ??= new Following(place, client, this.connect, this));
     for (const suspended of [...this.queues.keys()]) this.attach(suspended, following.add(suspended));
@@ -357,7 +358,7 @@ export class PageEngine implements Tab {
 
   /** The engine runs, at once or because the leader has gone. */
   private async lead(running: RunningEngine): Promise<void> {
-    this.ran = true;
+    this.state = "leading";
     this.unopened = 0;
     this.heal();
     // If this engine ends at once, they go on with the next one.

@@ -79,7 +79,7 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
         );
       } catch (error) {
         // An opening of another caller was refused and is over. This caller's may succeed.
-        const isOver = shared !== undefined && !shared.ran && engineOf(place) !== shared;
+        const isOver = shared !== undefined && shared.isOpening && engineOf(place) !== shared;
         if (!isOver || signal?.aborted || !maySucceed(checked.engine, shared.checked.engine)) throw error;
       }
     }

@@ -15,7 +15,7 @@ interface Owner {
   /** Calls of a client wait from now on. */
   queue(client: Client): CallQueue;
   /** The engine is its own no more. */
-  lose(): unknown;
+  lose(state: "ending"): unknown;
   /** Opens again: it follows the other tab. */
   resumeAside(): void;
 }
@@ -28,7 +28,7 @@ export async function giveUp(owner: Owner, { engine, cut }: Pick<Opening, "engin
   if (!isOurs()) return;
   const clients = [...owner.clients.keys()].filter(({ isAttached }) => isAttached);
   const under = clients.map((client) => ({ client, calls: new Set(client.pending.values()), queue: owner.queue(client) }));
-  owner.lose();
+  owner.lose("ending");
   const isAnswered = (): boolean => under.every(({ client, calls }) => [...client.pending.values()].every((call) => !calls.has(call)));
   for (const until = performance.now() + PATIENCE; !isAnswered() && performance.now() < until; ) await new Promise((resolve) => setTimeout(resolve, LOOK));
   await within(
