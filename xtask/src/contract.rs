@@ -3,6 +3,7 @@
 //! The rendered code determines which bytes come in which order. The code that checks, writes and reads one field is written by
 //! hand, in pkg/src/codec/request.ts and parts.ts. The tables of `requests.rs` and `responses.rs` refer to it.
 
+mod administration;
 #[expect(dead_code, reason = "only the fuzz targets ask what an unknown number damages")]
 mod described;
 mod numbers;
@@ -21,6 +22,7 @@ pub fn write() -> Result<(), Failure> {
     let folder = root().join("pkg/src/codec");
     let files = [
         ("contract.ts", numbers::render()),
+        ("contract-administration.ts", administration::render()),
         ("contract-requests.ts", requests::render()?),
         ("contract-responses.ts", responses::render()?),
     ];

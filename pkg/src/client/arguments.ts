@@ -4,6 +4,7 @@
  */
 
 import { checkArguments, checkName, count, list } from "../codec/check.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { wrongArgument } from "../types/errors.js";
 
@@ -80,7 +81,7 @@ const index = object({ indexName: text, type: text, primaryKey: listOf(text), co
 const stream = object({ enabled: flag, expirationHours: integer, originColumns: listOf(text) }, "enabled");
 const options = { timeToLive: integer, maxVersions: integer, maxVersionOffset: integer, allowUpdate: flag, reservedThroughput: units, stream };
 
-/** The arguments of each operation, by its name. */
+/** The arguments of those operations that callers ask for by their names. */
 export const ARGUMENTS = {
   createTable: call(
     {
@@ -118,7 +119,7 @@ export const ARGUMENTS = {
   missing: call({}),
   flush: call({}),
   compact: call({}),
-};
+} satisfies Partial<Record<AdminOperation, ReturnType<typeof call>>>;
 
 /** Checks the option `prices` of `open`. */
 export const checkPrices = (value: unknown): unknown => (value === undefined ? undefined : prices(value, "prices"));

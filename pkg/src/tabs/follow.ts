@@ -7,6 +7,8 @@ export { agree, settle } from "../open/compare-options.js";
 export { giveUp } from "./yield.js";
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
+import { isAskedAgain, isOnce } from "../codec/administration.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
@@ -22,9 +24,6 @@ const HUB_PATIENCE = 1000;
 const HUB_PATIENCE_AFTER_THEFT = 250;
 /** The longest wait of an opening for a word of the leader, in milliseconds. */
 const SILENCE = 5000;
-
-/** Administrative calls that are done once. All others may be done twice, and are asked again, whoever leads next. */
-const CHANGES = /^(create|update|delete|drop|add)/;
 
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
@@ -179,7 +178,7 @@ export class Follower extends CallQueue {
       client,
       kept: { changes },
     } = this;
-    if (one.request !== undefined || !CHANGES.test(one.op)) return;
+    if (one.request !== undefined || !isOnce(one.op)) return;
     const { resolve, reject } = one;
     const request = (one.request = client.nextId());
     changes.add(request);
@@ -216,7 +215,7 @@ export class Follower extends CallQueue {
     this.tab.watchLeader();
   }
 
-  override call(op: string, args: unknown, request?: number): Promise<unknown> {
+  override call(op: AdminOperation, args: unknown, request?: number): Promise<unknown> {
     const { session } = this;
     if (session === undefined) {
       this.tab.watchLeader();
@@ -248,7 +247,7 @@ export class Follower extends CallQueue {
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      if (knows || one.request === undefined) this.waiting.push(one);
+      if (isAskedAgain(one.op, knows)) this.waiting.push(one);
       else one.reject(error);
     }
   }
@@ -286,7 +285,7 @@ export class Follower extends CallQueue {
 /** What a tab that follows asks of its engine's owner. */
 export interface Tab {
   /** Compares the options with those of the leader's engine. Rejects if they differ; `false`: the leader's guests give way to them. */
-  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean>;
+  agree(client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean>;
   /** The leader's clock was moved. */
   onClock(now: number): void;
   /** A client has a session: the first one, or one of another leader. */

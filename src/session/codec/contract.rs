@@ -1,4 +1,5 @@
-//! The contract between a client and the engine: the layout of every request and response, declared once.
+//! The contract between a client and the engine: the layout of every request and response, and the administrative operations.
+//! All are declared once.
 //!
 //! `layout.rs` makes Rust's codec from it, for both sides. `cargo xtask build` renders `pkg/src/codec/contract*.ts` from it.
 //! The fuzz targets draw requests from it. Each of them defines the macro `contract!` and then includes this file.
@@ -15,7 +16,20 @@
 //! - `union`: a byte, and the fields that belong to it.
 //! - `response` and `outcome`: a record and a union that the engine sends.
 //!
+//! - `administration`: all other operations. Their arguments and answers are plain objects.
+//!
 //! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses).
+//!
+//! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread
+//! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` and `Clock` are in
+//! the core, the other groups in the module of that name. The thread itself does those of `thread`. Between a thread and its engine,
+//! which are of one build, an operation is its place in this list. Each says two things:
+//!
+//! - What becomes of a call when its engine goes without an answer. `repeatable`: the next engine is asked, and it may be done twice.
+//!   `once`: the next engine is asked under the same number, and gives the stored answer if the call was done. `unrepeatable`: the
+//!   caller gets `LeaderChanged`, and decides.
+//! - Whether it keeps its order. While the engine finds an operation too frequent, so that it waits for a retry, later `ordered`
+//!   operations wait behind it, and `unordered` ones do not.
 
 contract! {
     operations op {
@@ -218,4 +232,103 @@ contract! {
     response Passed { response: Blob }
 
     response Refusal { number: Unsigned, error: Failure }
+
+    administration admin {
+        engine {
+            Core {
+                /// CreateTable (T1).
+                CreateTable: once, ordered;
+                /// ListTable (T1).
+                ListTable: repeatable, ordered;
+                /// Writes the memtable to segments.
+                Flush: repeatable, unordered;
+            }
+            Clock {
+                /// Moves an injected clock.
+                SetClock: repeatable, unordered;
+            }
+            Answers {
+                /// Prepares the answers of a client in another tab, before its session opens.
+                KeepAnswers: repeatable, unordered;
+                /// Deletes the answers of clients that have gone.
+                ForgetAnswers: repeatable, unordered;
+            }
+            Streams {
+                /// ListStream (ST1).
+                ListStream: repeatable, unordered;
+                /// DescribeStream (ST1).
+                DescribeStream: repeatable, unordered;
+                /// GetShardIterator (ST1).
+                GetShardIterator: repeatable, unordered;
+                /// GetStreamRecord (ST1).
+                GetStreamRecord: repeatable, unordered;
+                /// Waits for a record behind one of some iterators.
+                AwaitStreamRecord: repeatable, unordered;
+                /// Waits for a write among watched rows, or tells which there were.
+                AwaitChange: repeatable, unordered;
+            }
+            Occasional {
+                /// DescribeTable (T1).
+                DescribeTable: repeatable, ordered;
+                /// UpdateTable (T5).
+                UpdateTable: once, ordered;
+                /// DeleteTable (T1).
+                DeleteTable: once, ordered;
+                /// CreateIndex.
+                CreateIndex: once, ordered;
+                /// DeleteIndex.
+                DropIndex: once, ordered;
+                /// AddDefinedColumn.
+                AddDefinedColumn: once, ordered;
+                /// DeleteDefinedColumn.
+                DeleteDefinedColumn: once, ordered;
+                /// The units used in a time, and their price.
+                ComputeConsumed: repeatable, unordered;
+                /// The bytes of a table.
+                ComputeStorage: repeatable, unordered;
+                /// ComputeSplitPointsBySize (P4).
+                ComputeSplitPointsBySize: repeatable, unordered;
+                /// Makes an access key (I6).
+                CreateAccessKey: once, unordered;
+                /// The access keys, without their secrets (I6).
+                ListAccessKeys: repeatable, unordered;
+                /// Changes an access key (I6).
+                UpdateAccessKey: once, unordered;
+                /// Deletes an access key (I6).
+                DeleteAccessKey: once, unordered;
+                /// Merges all segments of each partition.
+                Compact: repeatable, unordered;
+                /// The tables of Azure accounts (Z2).
+                ListForeignTable: repeatable, ordered;
+                /// The key ranges that a salvage left out.
+                Missing: repeatable, unordered;
+                /// Figures of the engine and its sessions.
+                Metrics: repeatable, unordered;
+            }
+            Inspection {
+                /// Trees, partitions, levels and segments.
+                DescribeStore: repeatable, unordered;
+                /// One segment.
+                DescribeSegment: repeatable, unordered;
+                /// A read, and the path that it took.
+                GetTracedRow: repeatable, unordered;
+                /// A row with its hidden versions.
+                GetStoredRow: repeatable, unordered;
+                /// The background work behind a position.
+                GetWorkEvents: repeatable, unordered;
+                /// Waits for background work behind a position.
+                AwaitWorkEvents: repeatable, unordered;
+                /// Stops background work. Each answer tells what is next.
+                PauseWork: unrepeatable, unordered;
+                /// Does the next piece of background work.
+                StepWork: unrepeatable, unordered;
+                /// Lets background work go on.
+                ResumeWork: unrepeatable, unordered;
+            }
+        }
+        thread {
+            /// Asks guests to give way to other options.
+            Yield: repeatable, unordered;
+        }
+    }
 }

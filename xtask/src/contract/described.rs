@@ -15,6 +15,8 @@ pub(crate) struct Declaration {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     Operations(&'static [Operation]),
+    /// In the order of their numbers. The last ones are done by the thread of the engine.
+    Administration(&'static [Administrative]),
     Tags(&'static [(&'static str, u8)]),
     Choice(Unknown, &'static [Choice]),
     Record(&'static [Field]),
@@ -36,6 +38,26 @@ pub(crate) struct Operation {
     pub(crate) request: Codec,
     pub(crate) response: &'static str,
     pub(crate) in_transaction: bool,
+}
+
+/// An administrative operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Administrative {
+    pub(crate) docs: &'static [&'static str],
+    pub(crate) name: &'static str,
+    pub(crate) again: Again,
+    pub(crate) is_ordered: bool,
+}
+
+/// What becomes of a call when its engine goes without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// The next engine is asked.
+    Repeatable,
+    /// The next engine is asked under the same number.
+    Once,
+    /// It is refused.
+    Unrepeatable,
 }
 
 /// The scope of the damage by an unknown number.
@@ -118,6 +140,12 @@ macro_rules! shape {
             in_transaction: scope!($scope),
         }),*])
     };
+    (administration {
+        engine { $($group:ident { $($engine:tt)* })* }
+        thread { $($thread:tt)* }
+    }) => {
+        super::Shape::Administration(administration!($($($engine)*)* $($thread)*))
+    };
     (tags { $($name:ident = $number:literal),* $(,)? }) => {
         super::Shape::Tags(&[$((stringify!($name), $number)),*])
     };
@@ -147,6 +175,38 @@ macro_rules! shape {
         super::Shape::Union(unknown!($unknown), variants!($($variants)*))
     };
     (outcome { $($variants:tt)* }) => { super::Shape::Outcome(variants!($($variants)*)) };
+}
+
+macro_rules! administration {
+    ($($(#[doc = $doc:literal])* $name:ident: $again:ident, $order:ident;)*) => {
+        &[$(super::Administrative {
+            docs: &[$($doc),*],
+            name: stringify!($name),
+            again: again!($again),
+            is_ordered: order!($order),
+        }),*]
+    };
+}
+
+macro_rules! again {
+    (repeatable) => {
+        super::Again::Repeatable
+    };
+    (once) => {
+        super::Again::Once
+    };
+    (unrepeatable) => {
+        super::Again::Unrepeatable
+    };
+}
+
+macro_rules! order {
+    (ordered) => {
+        true
+    };
+    (unordered) => {
+        false
+    };
 }
 
 macro_rules! fields {

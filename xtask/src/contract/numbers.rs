@@ -40,7 +40,9 @@ fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
             let named = variants.iter().map(|Variant { name, number, .. }| (*name, *number));
             numbers(&mut out, &format!("Numbers of {name}."), &constant(name), named);
         }
-        Shape::Record(_) | Shape::Rows(..) | Shape::Response(_) | Shape::Outcome(_) => return None,
+        Shape::Administration(_) | Shape::Record(_) | Shape::Rows(..) | Shape::Response(_) | Shape::Outcome(_) => {
+            return None;
+        }
     }
     Some(out)
 }
