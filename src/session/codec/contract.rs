@@ -287,7 +287,7 @@ contract! {
                 /// The bytes of a table.
                 ComputeStorage: repeatable, unordered;
                 /// ComputeSplitPointsBySize (P4).
-                ComputeSplitPointsBySize: repeatable, unordered;
+                ComputeSplitPointsBySize: repeatable, ordered;
                 /// Makes an access key (I6).
                 CreateAccessKey: once, unordered;
                 /// The access keys, without their secrets (I6).
