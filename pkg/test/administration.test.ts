@@ -122,7 +122,7 @@ async function asked(call: (world: World) => Promise<unknown>): Promise<AdminOpe
   const db = new OpenDatabase("demo", "memory", client) as unknown as Database;
   const world = { db, streamId: "1", shardId: "1", shardIterator: "it", accessKeyIds: ["a", "b"] };
   // What it makes of the answers does not matter.
-  await Promise.race([call(world).catch(() => {}), turn(50)]);
+  await call(world).catch(() => {});
   await db.close().catch(() => {});
   return [...ops];
 }
@@ -274,9 +274,9 @@ test("a page whose own engine has gone asks the next one only for what may be do
 
 test("behind an operation that waits for a retry, those that are declared to keep their order wait, and others do not", async () => {
   const waits = async (op: AdminOperation): Promise<void> => {
-    const client = new Client(7, false, BackOff.from({ minDelay: 100, maxDelay: 100 }));
+    const client = new Client(7, false, BackOff.from({ minDelay: 1000 }));
     const engine = new FakeEngine(client.receive);
-    let refusals = 2;
+    let refusals = 1;
     engine.admin = (asks) => {
       if (asks === "createIndex" && refusals-- > 0)
         throw { code: "OTSQuotaExhausted", status: 403, retryable: true, message: "Too frequent table operations." };
@@ -286,7 +286,7 @@ test("behind an operation that waits for a retry, those that are declared to kee
     await turn();
     await Promise.all([create, client.admin(op, { first: false })]);
     const order = engine.calls.map(([, args]) => (args as { first: boolean }).first);
-    assert.deepEqual(order, says(op, ADMIN.ORDERED) ? [true, true, true, false] : [true, false, true, true], op);
+    assert.deepEqual(order, says(op, ADMIN.ORDERED) ? [true, true, false] : [true, false, true], op);
   };
   await Promise.all(ASKED.map(waits));
 });

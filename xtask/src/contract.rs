@@ -4,6 +4,7 @@
 //! hand, in pkg/src/codec/request.ts and parts.ts. The tables of `requests.rs` and `responses.rs` refer to it.
 
 mod administration;
+mod arguments;
 #[expect(dead_code, reason = "only the fuzz targets ask what an unknown number damages")]
 mod described;
 mod numbers;
@@ -23,6 +24,7 @@ pub fn write() -> Result<(), Failure> {
     let files = [
         ("contract.ts", numbers::render()),
         ("contract-administration.ts", administration::render()),
+        ("contract-arguments.ts", arguments::render()?),
         ("contract-requests.ts", requests::render()?),
         ("contract-responses.ts", responses::render()?),
     ];

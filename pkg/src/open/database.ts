@@ -1,6 +1,6 @@
 /** An open instance: the public interface on a {@link Client}. */
 
-import { ARGUMENTS } from "../client/arguments.js";
+import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { batchGet } from "../client/batch-get.js";
 import type { Client } from "../client/client.js";
 import { loadCode } from "../client/code.js";

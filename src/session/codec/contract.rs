@@ -16,7 +16,10 @@
 //! - `union`: a byte, and the fields that belong to it.
 //! - `response` and `outcome`: a record and a union that the engine sends.
 //!
-//! - `administration`: all other operations. Their arguments and answers are plain objects.
+//! - `administration`: all other operations. Their arguments and answers are plain objects. An operation that names its arguments in
+//!   parentheses is called with what an application gave, so the package checks it. The package's own code makes the arguments of
+//!   the others. `src/wasm/admin` reads them.
+//! - `arguments`: an object among those arguments.
 //!
 //! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses).
 //!
@@ -233,15 +236,47 @@ contract! {
 
     response Refusal { number: Unsigned, error: Failure }
 
+    arguments KeyColumn { name: Text, type: Text, auto_increment: Maybe<Flag>, allow_chosen: Maybe<Flag> }
+
+    arguments DefinedColumn { name: Text, type: Text }
+
+    arguments Index {
+        index_name: Text,
+        type: Maybe<Text>,
+        primary_key: List<Text>,
+        columns: Maybe<List<Text>>,
+        time_to_live: Maybe<Integer>,
+    }
+
+    arguments Stream { enabled: Flag, expiration_hours: Maybe<Integer>, origin_columns: Maybe<List<Text>> }
+
+    arguments Units { read: Maybe<Integer>, write: Maybe<Integer> }
+
+    arguments Price { read: Maybe<Amount>, write: Maybe<Amount> }
+
+    arguments Prices { reserved: Maybe<Price>, on_demand: Maybe<Price> }
+
     administration admin {
         engine {
             Core {
                 /// CreateTable (T1).
-                CreateTable: once, ordered;
+                CreateTable(
+                    table_name: Text,
+                    primary_key: List<KeyColumn>,
+                    time_to_live: Maybe<Integer>,
+                    max_versions: Maybe<Integer>,
+                    max_version_offset: Maybe<Integer>,
+                    allow_update: Maybe<Flag>,
+                    reserved_throughput: Maybe<Units>,
+                    stream: Maybe<Stream>,
+                    defined_columns: Maybe<List<DefinedColumn>>,
+                    indexes: Maybe<List<Index>>,
+                    enable_local_transaction: Maybe<Flag>,
+                ): once, ordered;
                 /// ListTable (T1).
-                ListTable: repeatable, ordered;
+                ListTable(): repeatable, ordered;
                 /// Writes the memtable to segments.
-                Flush: repeatable, unordered;
+                Flush(): repeatable, unordered;
             }
             Clock {
                 /// Moves an injected clock.
@@ -255,55 +290,80 @@ contract! {
             }
             Streams {
                 /// ListStream (ST1).
-                ListStream: repeatable, unordered;
+                ListStream(table_name: Maybe<Text>): repeatable, unordered;
                 /// DescribeStream (ST1).
-                DescribeStream: repeatable, unordered;
+                DescribeStream(stream_id: Text, inclusive_start_shard_id: Maybe<Text>, shard_limit: Maybe<Integer>): repeatable, unordered;
                 /// GetShardIterator (ST1).
-                GetShardIterator: repeatable, unordered;
+                GetShardIterator(
+                    stream_id: Text,
+                    shard_id: Text,
+                    timestamp: Maybe<Integer>,
+                    latest: Maybe<Flag>,
+                    beginning: Maybe<Flag>,
+                ): repeatable, unordered;
                 /// GetStreamRecord (ST1).
-                GetStreamRecord: repeatable, unordered;
+                GetStreamRecord(shard_iterator: Text, limit: Maybe<Integer>): repeatable, unordered;
                 /// Waits for a record behind one of some iterators.
-                AwaitStreamRecord: repeatable, unordered;
+                AwaitStreamRecord(shard_iterators: List<Text>): repeatable, unordered;
                 /// Waits for a write among watched rows, or tells which there were.
                 AwaitChange: repeatable, unordered;
             }
             Occasional {
                 /// DescribeTable (T1).
-                DescribeTable: repeatable, ordered;
+                DescribeTable(table_name: Text): repeatable, ordered;
                 /// UpdateTable (T5).
-                UpdateTable: once, ordered;
+                UpdateTable(
+                    table_name: Text,
+                    time_to_live: Maybe<Integer>,
+                    max_versions: Maybe<Integer>,
+                    max_version_offset: Maybe<Integer>,
+                    allow_update: Maybe<Flag>,
+                    reserved_throughput: Maybe<Units>,
+                    stream: Maybe<Stream>,
+                ): once, ordered;
                 /// DeleteTable (T1).
-                DeleteTable: once, ordered;
+                DeleteTable(table_name: Text): once, ordered;
                 /// CreateIndex.
-                CreateIndex: once, ordered;
+                CreateIndex(table_name: Text, index: Index, include_base_data: Maybe<Flag>): once, ordered;
                 /// DeleteIndex.
-                DropIndex: once, ordered;
+                DropIndex(table_name: Text, index_name: Text): once, ordered;
                 /// AddDefinedColumn.
-                AddDefinedColumn: once, ordered;
+                AddDefinedColumn(table_name: Text, columns: List<DefinedColumn>): once, ordered;
                 /// DeleteDefinedColumn.
-                DeleteDefinedColumn: once, ordered;
+                DeleteDefinedColumn(table_name: Text, columns: List<Text>): once, ordered;
                 /// The units used in a time, and their price.
-                ComputeConsumed: repeatable, unordered;
+                ComputeConsumed(
+                    table_name: Maybe<Text>,
+                    start: Maybe<Integer>,
+                    end: Maybe<Integer>,
+                    period: Maybe<Text>,
+                    prices: Maybe<Prices>,
+                ): repeatable, unordered;
                 /// The bytes of a table.
-                ComputeStorage: repeatable, unordered;
+                ComputeStorage(table_name: Text): repeatable, unordered;
                 /// ComputeSplitPointsBySize (P4).
-                ComputeSplitPointsBySize: repeatable, ordered;
+                ComputeSplitPointsBySize(
+                    table_name: Text,
+                    split_size: Integer,
+                    split_size_unit_bytes: Maybe<Integer>,
+                    split_point_limit: Maybe<Integer>,
+                ): repeatable, ordered;
                 /// Makes an access key (I6).
-                CreateAccessKey: once, unordered;
+                CreateAccessKey(rights: List<Text>): once, unordered;
                 /// The access keys, without their secrets (I6).
-                ListAccessKeys: repeatable, unordered;
+                ListAccessKeys(): repeatable, unordered;
                 /// Changes an access key (I6).
-                UpdateAccessKey: once, unordered;
+                UpdateAccessKey(access_key_id: Text, enabled: Maybe<Flag>, rights: Maybe<List<Text>>): once, unordered;
                 /// Deletes an access key (I6).
-                DeleteAccessKey: once, unordered;
+                DeleteAccessKey(access_key_id: Text): once, unordered;
                 /// Merges all segments of each partition.
-                Compact: repeatable, unordered;
+                Compact(): repeatable, unordered;
                 /// The tables of Azure accounts (Z2).
                 ListForeignTable: repeatable, ordered;
                 /// The key ranges that a salvage left out.
-                Missing: repeatable, unordered;
+                Missing(): repeatable, unordered;
                 /// Figures of the engine and its sessions.
-                Metrics: repeatable, unordered;
+                Metrics(): repeatable, unordered;
             }
             Inspection {
                 /// Trees, partitions, levels and segments.

@@ -72,9 +72,12 @@ macro_rules! layout {
     (@place in_transaction) => { true };
     (@place alone) => { false };
 
+    // The package checks them.
+    (arguments $name:ident { $($argument:tt)* }) => {};
+
     (administration $name:ident {
         engine {
-            $($group:ident { $($(#[$doc:meta])* $op:ident: $again:ident, $order:ident;)* })*
+            $($group:ident { $($(#[$doc:meta])* $op:ident $(($($arguments:tt)*))?: $again:ident, $order:ident;)* })*
         }
         thread { $($thread:tt)* }
     }) => {

@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn a_declaration_is_its_number_and_what_it_says() {
         let of = |again, is_ordered| {
-            line(7, &Administrative { docs: &[" Two", " lines."], name: "MakeTable", again, is_ordered })
+            let docs = &[" Two", " lines."];
+            line(7, &Administrative { docs, name: "MakeTable", arguments: None, again, is_ordered })
         };
         let docs = "  /** Two lines. */\n";
         assert_eq!(of(Again::Once, true), format!("{docs}  makeTable: 7 + ADMIN.ONCE + ADMIN.ORDERED,\n"));

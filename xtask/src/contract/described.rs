@@ -17,6 +17,8 @@ pub(crate) enum Shape {
     Operations(&'static [Operation]),
     /// In the order of their numbers. The last ones are done by the thread of the engine.
     Administration(&'static [Administrative]),
+    /// An object among the arguments of such an operation.
+    Arguments(&'static [Field]),
     Tags(&'static [(&'static str, u8)]),
     Choice(Unknown, &'static [Choice]),
     Record(&'static [Field]),
@@ -45,6 +47,8 @@ pub(crate) struct Operation {
 pub(crate) struct Administrative {
     pub(crate) docs: &'static [&'static str],
     pub(crate) name: &'static str,
+    /// What an application gives; `None` if the package's own code makes the arguments.
+    pub(crate) arguments: Option<&'static [Field]>,
     pub(crate) again: Again,
     pub(crate) is_ordered: bool,
 }
@@ -153,6 +157,7 @@ macro_rules! shape {
         super::Shape::Choice(unknown!($unknown), &[$(super::Choice { number: $number, text: $text }),*])
     };
     (record { $($fields:tt)* }) => { super::Shape::Record(fields!($($fields)*)) };
+    (arguments { $($fields:tt)* }) => { super::Shape::Arguments(fields!($($fields)*)) };
     (response { $($fields:tt)* }) => { super::Shape::Response(fields!($($fields)*)) };
     (rows {
         $($field:ident: $codec:ty),*;
@@ -178,10 +183,11 @@ macro_rules! shape {
 }
 
 macro_rules! administration {
-    ($($(#[doc = $doc:literal])* $name:ident: $again:ident, $order:ident;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident $(($($arguments:tt)*))?: $again:ident, $order:ident;)*) => {
         &[$(super::Administrative {
             docs: &[$($doc),*],
             name: stringify!($name),
+            arguments: last!($(fields!($($arguments)*))?),
             again: again!($again),
             is_ordered: order!($order),
         }),*]

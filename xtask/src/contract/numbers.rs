@@ -40,7 +40,12 @@ fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
             let named = variants.iter().map(|Variant { name, number, .. }| (*name, *number));
             numbers(&mut out, &format!("Numbers of {name}."), &constant(name), named);
         }
-        Shape::Administration(_) | Shape::Record(_) | Shape::Rows(..) | Shape::Response(_) | Shape::Outcome(_) => {
+        Shape::Administration(_)
+        | Shape::Arguments(_)
+        | Shape::Record(_)
+        | Shape::Rows(..)
+        | Shape::Response(_)
+        | Shape::Outcome(_) => {
             return None;
         }
     }
