@@ -6,8 +6,10 @@
 //!
 //! A declaration names its kind:
 //!
-//! - `operations`: number, name in metrics, request, response, and whether a transaction may contain it. In a transaction,
-//!   `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics omit an empty name.
+//! - `operations`: number, name in metrics, request, response, whether a transaction may contain it, and whether it may be done twice.
+//!   In a transaction, `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics omit an empty name. If
+//!   an engine goes without an answer, the next one is asked again for what is `repeatable`. It is asked for the others, which are
+//!   done `once`, only if it knows the answers of the last one.
 //! - `tags`: the bytes before values. Fragments have the same (`model/tags.rs`).
 //! - `choice`: one byte for one of some names. Another byte refuses the request (`refuse`) or is damage of the frame (`damage`).
 //! - `record`: its fields, one after another. The fields have their names in Rust.
@@ -37,41 +39,41 @@
 contract! {
     operations op {
         /// PutRow (R1).
-        PUT_ROW = 1, "PutRow", RowWrite => Written, in_transaction;
+        PUT_ROW = 1, "PutRow", RowWrite => Written, in_transaction, once;
         /// UpdateRow (R1).
-        UPDATE_ROW = 2, "UpdateRow", RowWrite => Written, in_transaction;
+        UPDATE_ROW = 2, "UpdateRow", RowWrite => Written, in_transaction, once;
         /// DeleteRow (R1).
-        DELETE_ROW = 3, "DeleteRow", RowWrite => Written, in_transaction;
+        DELETE_ROW = 3, "DeleteRow", RowWrite => Written, in_transaction, once;
         /// GetRow (R1).
-        GET_ROW = 4, "GetRow", GetRow => Found, in_transaction;
+        GET_ROW = 4, "GetRow", GetRow => Found, in_transaction, repeatable;
         /// BatchGetRow (R2).
-        BATCH_GET_ROW = 5, "BatchGetRow", Batch<TableRead> => BatchFound, alone;
+        BATCH_GET_ROW = 5, "BatchGetRow", Batch<TableRead> => BatchFound, alone, repeatable;
         /// GetRange (R3).
-        GET_RANGE = 6, "GetRange", GetRange => Range, in_transaction;
+        GET_RANGE = 6, "GetRange", GetRange => Range, in_transaction, repeatable;
         /// BatchWriteRow (R2).
-        BATCH_WRITE_ROW = 7, "BatchWriteRow", Batch<Row> => BatchWritten, in_transaction;
+        BATCH_WRITE_ROW = 7, "BatchWriteRow", Batch<Row> => BatchWritten, in_transaction, once;
         /// StartLocalTransaction (R7).
-        START_LOCAL_TRANSACTION = 8, "StartLocalTransaction", StartLocalTransaction => Started, alone;
+        START_LOCAL_TRANSACTION = 8, "StartLocalTransaction", StartLocalTransaction => Started, alone, repeatable;
         /// CommitTransaction (R7).
-        COMMIT_TRANSACTION = 9, "CommitTransaction", Text => Ended, alone;
+        COMMIT_TRANSACTION = 9, "CommitTransaction", Text => Ended, alone, once;
         /// AbortTransaction (R7).
-        ABORT_TRANSACTION = 10, "AbortTransaction", Text => Ended, alone;
+        ABORT_TRANSACTION = 10, "AbortTransaction", Text => Ended, alone, repeatable;
         /// BatchWriteRow, all rows or none.
-        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", Batch<Row> => BatchWritten, alone;
+        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", Batch<Row> => BatchWritten, alone, once;
         /// Puts of rows by the thousand, stored when asked for.
-        PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone;
+        PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone, once;
         /// Asks for the rows of PUT_ROWS to be stored.
-        STORE_ROWS = 13, "", Unsigned => RowsStored, alone;
+        STORE_ROWS = 13, "", Unsigned => RowsStored, alone, once;
         /// CountRows: the rows of a range, as far as one call reads (R3).
-        COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone;
+        COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone, repeatable;
         /// The client has all answers to requests below this number. It gets no answer to this.
-        ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone;
+        ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone, once;
         /// A request to the door of the Azure Table service (Z2), as it came (`doors/mod.rs`).
-        AZURE = 16, "AzureTable", Blob => Passed, alone;
+        AZURE = 16, "AzureTable", Blob => Passed, alone, once;
         /// Writes of rows of any tables, all of them or none. The service has no such operation.
-        ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone;
+        ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone, once;
         /// Deletes the rows of a range, as far as one call goes. The service has no such operation.
-        DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone;
+        DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone, repeatable;
     }
 
     tags tag {

@@ -42,7 +42,7 @@ macro_rules! fields {
 
 macro_rules! layout {
     (operations $name:ident {
-        $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident;)*
+        $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident, $again:ident;)*
     }) => {
         /// The numbers of operations.
         pub mod $name {

@@ -40,6 +40,7 @@ pub(crate) struct Operation {
     pub(crate) request: Codec,
     pub(crate) response: &'static str,
     pub(crate) in_transaction: bool,
+    pub(crate) again: Again,
 }
 
 /// An administrative operation.
@@ -133,7 +134,7 @@ macro_rules! contract {
 }
 
 macro_rules! shape {
-    (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident;)* }) => {
+    (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident, $again:ident;)* }) => {
         super::Shape::Operations(&[$(super::Operation {
             docs: &[$($doc),*],
             name: stringify!($name),
@@ -142,6 +143,7 @@ macro_rules! shape {
             request: super::Codec(stringify!($request)),
             response: stringify!($response),
             in_transaction: scope!($scope),
+            again: again!($again),
         }),*])
     };
     (administration {

@@ -1,6 +1,6 @@
 //! Numbers and names: `contract.ts`.
 
-use super::described::{DECLARATIONS, Declaration, IN_TRANSACTION, Operation, Shape, Variant};
+use super::described::{Again, DECLARATIONS, Declaration, IN_TRANSACTION, Operation, Shape, Variant};
 use super::{camel, constant, requests};
 use std::fmt::Write as _;
 
@@ -61,7 +61,7 @@ fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: 
     out.push_str("}\n");
 }
 
-/// The operations about rows that call.ts can tell apart.
+/// The operations that call.ts and retry.ts can tell apart.
 fn rows(operations: &[Operation]) -> String {
     let test = |what: &str, name: &str, about: fn(&Operation) -> bool| {
         let some = operations.iter().filter(|one| about(one)).map(|one| format!("op === OP.{}", one.name));
@@ -71,7 +71,9 @@ fn rows(operations: &[Operation]) -> String {
     let row = test("Whether a request begins with the table and the key of one row.", "isRow", requests::is_row);
     let batch =
         test("Whether a request has rows, each of which is laid out as a request.", "isBatch", requests::is_batch);
-    format!("{row}\n{batch}")
+    let repeatable =
+        test("Whether it may be done twice.", "isRepeatable", |operation| operation.again == Again::Repeatable);
+    format!("{row}\n{batch}\n{repeatable}")
 }
 
 #[cfg(test)]
