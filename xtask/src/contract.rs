@@ -1,7 +1,8 @@
 //! Renders the codec of the npm package from the contract between client and engine.
 //!
-//! The rendered code determines which bytes come in which order. The code that checks, writes and reads one field is written by
-//! hand, in pkg/src/codec/request.ts and parts.ts. The tables of `requests.rs` and `responses.rs` refer to it.
+//! The rendered code determines which bytes come in which order, and which administrative operations there are. The code that checks,
+//! writes and reads one field or argument is written by hand, in pkg/src/codec/request.ts, parts.ts and arguments.ts. The tables of
+//! `requests.rs`, `responses.rs` and `arguments.rs` refer to it.
 
 mod administration;
 mod arguments;
