@@ -10,7 +10,7 @@ import { type Call, frameOf, promised, type Sent } from "./call.js";
 import { lookAtPrototype } from "../codec/check.js";
 import type { AdminOperation } from "../codec/contract-administration.js";
 import { FrameWriter } from "../codec/frame.js";
-import { acknowledge } from "../codec/contract-requests.js";
+import { acknowledge } from "../codec/requests.js";
 import { type DecodeContext, readError } from "../codec/parts.js";
 import type { Reader } from "../codec/reader.js";
 import { type Decode, eachResponse } from "../codec/response.js";

@@ -1,4 +1,4 @@
-//! The contract between a client and the engine as data, from src/session/codec/contract.rs.
+//! What a client asks, as the contract with the engine declares it (src/session/codec/contract.rs), as data.
 //!
 //! The renderer of the TypeScript codec reads it, and so do the fuzz targets, which include this file too.
 
@@ -26,19 +26,15 @@ pub(crate) enum Shape {
     /// Each variant has one field and the name of that field.
     Flags(&'static [Variant]),
     Union(Unknown, &'static [Variant]),
-    Response(&'static [Field]),
-    Outcome(&'static [Variant]),
+    /// What the engine sends.
+    Response,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    pub(crate) docs: &'static [&'static str],
     pub(crate) name: &'static str,
     pub(crate) number: u8,
-    /// Its name in metrics, as in the service.
-    pub(crate) metric: &'static str,
     pub(crate) request: Codec,
-    pub(crate) response: &'static str,
     pub(crate) in_transaction: bool,
     pub(crate) again: Again,
 }
@@ -136,12 +132,9 @@ macro_rules! contract {
 macro_rules! shape {
     (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident, $again:ident;)* }) => {
         super::Shape::Operations(&[$(super::Operation {
-            docs: &[$($doc),*],
             name: stringify!($name),
             number: $number,
-            metric: $metric,
             request: super::Codec(stringify!($request)),
-            response: stringify!($response),
             in_transaction: scope!($scope),
             again: again!($again),
         }),*])
@@ -160,7 +153,7 @@ macro_rules! shape {
     };
     (record { $($fields:tt)* }) => { super::Shape::Record(fields!($($fields)*)) };
     (arguments { $($fields:tt)* }) => { super::Shape::Arguments(fields!($($fields)*)) };
-    (response { $($fields:tt)* }) => { super::Shape::Response(fields!($($fields)*)) };
+    (response { $($fields:tt)* }) => { super::Shape::Response };
     (rows {
         $($field:ident: $codec:ty),*;
         $last:ident: $kind:ident { $($operation:ident => $variant:ident $(($rest:ty))?),* $(,)? }
@@ -181,7 +174,7 @@ macro_rules! shape {
     (union { $unknown:ident $why:literal; $($variants:tt)* }) => {
         super::Shape::Union(unknown!($unknown), variants!($($variants)*))
     };
-    (outcome { $($variants:tt)* }) => { super::Shape::Outcome(variants!($($variants)*)) };
+    (outcome { $($variants:tt)* }) => { super::Shape::Response };
 }
 
 macro_rules! administration {
