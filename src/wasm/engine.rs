@@ -13,7 +13,7 @@ use crate::format::columns::Form;
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::modules::Module;
 use crate::session::Sessions;
-use crate::session::codec::contract::admin::{Administration, Clock};
+use crate::session::codec::contract::admin::{Administration, Engine as OfEngine};
 use crate::storage::{AnyStorage, MemoryStorage, Storage as _};
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
@@ -32,7 +32,7 @@ pub struct Engine(Rc<Opened>);
 /// The parts of an open instance. Operations in progress keep them.
 pub(super) struct Opened {
     sessions: Sessions,
-    pub(super) instance: Rc<Instance>,
+    instance: Rc<Instance>,
     /// The storage, to be cut. In memory there is nothing to cut.
     storage: Option<idb::IdbStorage>,
     env: Rc<BrowserEnv>,
@@ -232,9 +232,13 @@ impl Opened {
         origin: Option<Origin>,
     ) -> Result<JsValue> {
         let work: admin::Boxed<'_> = match op {
-            Administration::Clock(Clock::SetClock) => {
+            Administration::Engine(OfEngine::SetClock) => {
                 self.set_clock(arguments.get("now")?, 0)?;
                 return Ok(JsValue::UNDEFINED);
+            }
+            Administration::Engine(OfEngine::Metrics) => {
+                self.env.load(Module::Occasional).await?;
+                return Ok(self.metrics());
             }
             Administration::Answers(op) => {
                 self.env.load(Module::Answers).await?;
@@ -260,7 +264,7 @@ impl Opened {
 
     async fn run_occasional(&self, op: admin::Occasional, arguments: &Arguments) -> Result<JsValue> {
         self.load_occasional().await?;
-        admin::run_occasional(self, op, arguments).await
+        admin::run_occasional(&self.instance, op, arguments).await
     }
 
     /// A caller of [`Module::Inspection`].
@@ -302,8 +306,9 @@ impl Opened {
         Ok(())
     }
 
-    /// The answer of `metrics`.
-    pub(super) fn metrics(&self) -> JsValue {
+    /// A gate of [`Module::Occasional`].
+    #[inline(never)]
+    fn metrics(&self) -> JsValue {
         let instance = &self.instance;
         let tree = |name: &str| TableName::parse(name).and_then(|name| instance.tree_of(name)).ok();
         let names = instance.list_table();

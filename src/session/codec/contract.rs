@@ -26,9 +26,10 @@
 //! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses).
 //!
 //! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread
-//! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` and `Clock` are in
-//! the core, the other groups in the module of that name. The thread itself does those of `thread`. Between a thread and its engine,
-//! which are of one build, an operation is its place in this list. Each says two things:
+//! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` is in the core,
+//! `Engine` where an instance is opened (src/wasm/engine.rs), each other group in the module of its name. The thread itself does
+//! those of `thread`. Between a thread and its engine, which are of one build, an operation is its place in this list. Each says
+//! two things:
 //!
 //! - What becomes of a call when its engine goes without an answer. `repeatable`: the next engine is asked, and it may be done twice.
 //!   `once`: the next engine is asked under the same number, and gives the stored answer if the call was done. `unrepeatable`: the
@@ -280,9 +281,11 @@ contract! {
                 /// Writes the memtable to segments.
                 Flush(): repeatable, unordered;
             }
-            Clock {
+            Engine {
                 /// Moves an injected clock.
                 SetClock: repeatable, unordered;
+                /// Figures of the engine and its sessions.
+                Metrics(): repeatable, unordered;
             }
             Answers {
                 /// Prepares the answers of a client in another tab, before its session opens.
@@ -364,8 +367,6 @@ contract! {
                 ListForeignTable: repeatable, ordered;
                 /// The key ranges that a salvage left out.
                 Missing(): repeatable, unordered;
-                /// Figures of the engine and its sessions.
-                Metrics(): repeatable, unordered;
             }
             Inspection {
                 /// Trees, partitions, levels and segments.

@@ -22,7 +22,6 @@ pub(super) use arguments::Arguments;
 pub(super) use metrics::{Known, metrics};
 pub(super) use options::{CreateInstance, OpenOptions};
 
-use super::engine::Opened;
 use crate::engine::Origin;
 use crate::error::Result;
 use crate::session::codec::contract::admin::{Administration, Answers, Streams};
@@ -48,8 +47,8 @@ pub(super) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
 /// Runs an operation that most pages never ask for. A gate of
 /// [`Module::Occasional`](crate::modules::Module::Occasional).
 #[inline(never)]
-pub(super) fn run_occasional<'a>(opened: &'a Opened, op: Occasional, arguments: &'a Arguments) -> Boxed<'a> {
-    Box::pin(occasional(opened, op, arguments))
+pub(super) fn run_occasional<'a>(instance: &'a Instance, op: Occasional, arguments: &'a Arguments) -> Boxed<'a> {
+    Box::pin(occasional(instance, op, arguments))
 }
 
 /// Runs an operation on streams. A gate of
@@ -107,8 +106,7 @@ pub(super) fn run_once<'a>(
 }
 
 /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
-async fn occasional(opened: &Opened, op: Occasional, arguments: &Arguments) -> Result<JsValue> {
-    let instance = &opened.instance;
+async fn occasional(instance: &Instance, op: Occasional, arguments: &Arguments) -> Result<JsValue> {
     let key_id = || arguments.get::<String>("accessKeyId");
     match op {
         Occasional::DescribeTable => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),
@@ -161,7 +159,6 @@ async fn occasional(opened: &Opened, op: Occasional, arguments: &Arguments) -> R
         Occasional::DeleteAccessKey => instance.delete_access_key(&key_id()?).await?,
         Occasional::ListForeignTable => return Ok(Answer::texts(&instance.foreign_tables()).to_js()),
         Occasional::Missing => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
-        Occasional::Metrics => return Ok(opened.metrics()),
     }
     Ok(JsValue::UNDEFINED)
 }
