@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { PROTOCOL } from "../src/tabs/channel.js";
 
 /** The version, and the digest of what it stands for. */
-const KNOWN = { protocol: 5, digest: "76041e1c3c18d503" };
+const KNOWN = { protocol: 5, digest: "0514ce26836b88d1" };
 
 /** Declarations of messages between tabs, by file. */
 const MESSAGES: readonly (readonly [file: string, types: readonly string[]])[] = [
@@ -46,7 +46,8 @@ test("tabs of two releases understand each other, or PROTOCOL tells them apart",
     const code = await source(file);
     for (const name of types) parts.push(bare(declared(code, name)));
   }
-  for (const file of CONTRACT) parts.push(bare(await readFile(file, "utf8")));
+  // Tabs say the names of administrative operations, not their numbers.
+  for (const file of CONTRACT) parts.push(bare(await readFile(file, "utf8")).replace(/:\d+(?=[+,])/g, ":"));
   assert.ok(parts.every((part) => part.length > 20));
   const digest = createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 16);
   assert.deepEqual(
