@@ -495,7 +495,7 @@ async fn r5_an_engine_has_many_sessions() {
         }
         // Each session's own requests come before its administration.
         for (session, _) in &sessions {
-            answer(ask(&session, "flush", JsValue::UNDEFINED, None)).await.unwrap();
+            answer(ask(session, "flush", JsValue::UNDEFINED, None)).await.unwrap();
         }
     }
     for (number, (_, answered)) in sessions.iter().enumerate() {
@@ -505,7 +505,7 @@ async fn r5_an_engine_has_many_sessions() {
     assert_eq!(code(opened.engine.session(10.0, Function::new_no_args(""))), "OTSParameterInvalid");
     let (first, _) = &sessions[0];
     answer(first.close()).await.unwrap();
-    assert_eq!(code(answer(ask(&first, "listTable", JsValue::UNDEFINED, None)).await), "Closed");
+    assert_eq!(code(answer(ask(first, "listTable", JsValue::UNDEFINED, None)).await), "Closed");
     assert_eq!(responses(&opened.submit(first, &puts("late", 7..8))).unwrap()[0].id, 7, "it is refused at once");
     let metrics = answer(opened.call("metrics", JsValue::UNDEFINED)).await.unwrap();
     let put = field(&field(&metrics, "operations"), "PutRow");
