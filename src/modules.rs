@@ -40,7 +40,7 @@ pub enum Module {
     Files,
     /// Storage in memory, salvage, damaged indexes, full origins, and administration that most pages never ask for.
     Occasional,
-    /// A look inside the store: its segments, its background work, the path of a read. Called by operations of the module before.
+    /// A look inside the store: its segments, its background work, the path of a read.
     /// A closed module.
     Inspection,
 }

@@ -5,7 +5,7 @@
 
 mod azure;
 mod blocks;
-#[expect(dead_code, reason = "responses and names are for those who render the contract")]
+#[expect(dead_code, reason = "the administration is for those who render the contract")]
 #[path = "../../xtask/src/contract/described.rs"]
 mod described;
 mod draw;

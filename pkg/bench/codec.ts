@@ -5,7 +5,7 @@
 
 import { FrameWriter } from "../src/codec/frame.js";
 import { Page } from "../src/codec/page.js";
-import { writePut } from "../src/codec/contract-requests.js";
+import { writePut } from "../src/codec/requests.js";
 import type { Value } from "../src/types/rows.js";
 import { encodePage, type PageRow, type Typed } from "../test/support/bytes.js";
 

@@ -3,13 +3,10 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client/client.js";
+import type { Client } from "../src/client/client.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
-import { Following } from "../src/tabs/following.js";
-import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
-import { Leader } from "../src/tabs/leader.js";
-import { FakeEngine, newDisk } from "./support/engine.js";
+import { endSuccession, follower, leaders, type Setup, undo } from "./support/succession.js";
 import { checked, WaitingTab } from "./support/tab.js";
 import { until } from "./support/turn.js";
 
@@ -23,69 +20,7 @@ const put = (id: number) => ({ tableName: "t", primaryKey: { id } });
 const never = (): Promise<never> => new Promise(() => {});
 const failure = (code: string, message = "it ends"): TabStoreError => new TabStoreError({ code, status: 503, retryable: false, message });
 
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
-type Setup = (engine: FakeEngine) => void;
-
-/** Leaders of the instance, one after another. Their engines have one disk. */
-function leaders(options: EngineOptions): (setup?: Setup) => { leader: Leader; session(): FakeEngine } {
-  const disk = newDisk();
-  let number = 0;
-  return (setup = () => {}) => {
-    const sessions: FakeEngine[] = [];
-    const engine: LeadingEngine = {
-      isLost: false,
-      whenKnown: (run) => run(),
-      session: () => assert.fail("followers may outlive it"),
-      async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
-        const session = new FakeEngine(onResponses, true, disk);
-        setup(session);
-        sessions.push(session);
-        return session;
-      },
-      forget: async () => {},
-      close: async () => {},
-    };
-    const opened = { ...options, client: ++number };
-    const leader = new Leader(
-      opened,
-      async () => undefined,
-      () => 0,
-    );
-    undo.push(() => leader.stop());
-    leader.lead(engine, opened, true);
-    return { leader, session: () => sessions.at(-1)! };
-  };
-}
-
-/** A tab that follows, and leaders for it. */
-async function follower(
-  setup?: Setup,
-): Promise<{ db: OpenDatabase; following: Following; first: ReturnType<ReturnType<typeof leaders>>; lead: ReturnType<typeof leaders> }> {
-  const client = new Client(10, false);
-  let link = (): void => {};
-  const linked = new Promise<void>((resolve) => (link = resolve));
-  const lead = leaders(checked().engine);
-  const following = new Following("demo", 10, async () => undefined, {
-    agree: async () => true,
-    onClock: () => {},
-    linked: () => link(),
-    refuse: (_, error) => assert.fail(error),
-    takeOver: () => assert.fail("it lives"),
-  });
-  client.attach(following.add(client));
-  undo.push(
-    () => following.drop(),
-    () => void following.remove(client),
-  );
-  const first = lead(setup);
-  await following.begin();
-  await linked;
-  return { db: new OpenDatabase("demo", "indexeddb", client), following, first, lead };
-}
+afterEach(endSuccession);
 
 const key = (id: string) => ({ accessKeyId: id, accessKeySecret: `secret of ${id}` });
 const silent: Setup = (engine) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readRowsStored } from "../src/codec/contract-responses.js";
+import { readRowsStored } from "../src/codec/responses.js";
 import { Page } from "../src/codec/page.js";
 import { Reader } from "../src/codec/reader.js";
 import { batchWriteResult, eachResponse } from "../src/codec/response.js";

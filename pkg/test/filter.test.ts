@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { FrameWriter } from "../src/codec/frame.js";
-import * as request from "../src/codec/contract-requests.js";
+import * as request from "../src/codec/requests.js";
 import { TabStoreError } from "../src/types/errors.js";
 import { col, type Filter } from "../src/types/filter.js";
 import { double } from "../src/types/double.js";

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
+import { Call } from "../src/client/call.js";
 import { Client } from "../src/client/client.js";
-import { OP } from "../src/codec/contract.js";
+import { IN_TRANSACTION, OP } from "../src/codec/contract.js";
 import type { FrameWriter } from "../src/codec/frame.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
@@ -12,7 +13,7 @@ import { Following } from "../src/tabs/following.js";
 import { type Connect, PROTOCOL } from "../src/tabs/channel.js";
 import { KeptRows } from "../src/client/load-replay.js";
 import type { PortLike } from "../src/host/session.js";
-import { BackOff } from "../src/client/retry.js";
+import { afterLeader, BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
 import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
 import { answerAll } from "./support/loading.js";
@@ -52,6 +53,21 @@ for (const retry of [true, false]) {
     assert.equal(db.closed, false);
   });
 }
+
+test("what is asked again if nobody knows what was done: reads, deletions of ranges, and what begins a transaction or aborts it", () => {
+  const again = [OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.DELETE_RANGE, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION];
+  const askedAgain = (op: number, knows: boolean): boolean => {
+    const bytes = new Uint8Array(32);
+    bytes[0] = op;
+    const nothing = (): void => {};
+    const call = new Call(1, 1, { bytes, calls: 1 }, 0, bytes.length, [], undefined, nothing, nothing, nothing);
+    return afterLeader([call], knows).again.length === 1;
+  };
+  for (let op = 1; op <= OP.DELETE_RANGE; op++) {
+    assert.deepEqual([op, askedAgain(op, false), askedAgain(op, true)], [op, again.includes(op), true]);
+    assert.equal(askedAgain(op + IN_TRANSACTION, false), again.includes(op), `${op} in a transaction`);
+  }
+});
 
 test("if the next leader knows what was done, writes are asked again too, in order and under their numbers", async () => {
   const { db, client, engine } = follower();

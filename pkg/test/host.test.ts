@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { Client } from "../src/client/client.js";
-import { putRow } from "../src/codec/contract-requests.js";
+import { putRow } from "../src/codec/requests.js";
 import { writeResult } from "../src/codec/response.js";
 import { TabStoreError } from "../src/types/errors.js";
 import { type EngineHost, type EngineOptions, type FromWorker, OPENING, TRANSFER_FROM } from "../src/host/host.js";

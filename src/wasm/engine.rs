@@ -13,6 +13,7 @@ use crate::format::columns::Form;
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::modules::Module;
 use crate::session::Sessions;
+use crate::session::codec::contract::admin::{Administration, Engine as OfEngine};
 use crate::storage::{AnyStorage, MemoryStorage, Storage as _};
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
@@ -223,47 +224,70 @@ impl Opened {
         })
     }
 
-    /// Runs the operation called `op`, for a client that may have asked another engine for it before if it has an `origin`.
-    pub(super) async fn call(&self, op: &str, arguments: &Arguments, origin: Option<Origin>) -> Result<JsValue> {
-        match op {
-            "metrics" => {
-                self.env.load(Module::Occasional).await?;
-                Ok(self.metrics())
-            }
-            "keepAnswers" | "forgetAnswers" => {
-                self.env.load(Module::Answers).await?;
-                admin::run_answers(&self.instance, op, arguments).await
-            }
-            _ if admin::is_on_streams(op) => {
-                self.env.load(Module::Streams).await?;
-                admin::run_streams(&self.instance, op, arguments).await
-            }
-            "setClock" => {
+    /// Runs an operation, for a client that may have asked another engine for it before if it has an `origin`.
+    pub(super) async fn call(
+        &self,
+        op: Administration,
+        arguments: &Arguments,
+        origin: Option<Origin>,
+    ) -> Result<JsValue> {
+        let work: admin::Boxed<'_> = match op {
+            Administration::Engine(OfEngine::SetClock) => {
                 self.set_clock(arguments.get("now")?, 0)?;
-                Ok(JsValue::UNDEFINED)
+                return Ok(JsValue::UNDEFINED);
             }
-            _ => {
-                let work: admin::Boxed<'_> = Box::pin(self.run(op, arguments));
-                // The module is there: it has read what the client asked before.
-                let is_known = origin.is_some_and(|origin| self.instance.clients().has_answers(origin.client));
-                if is_known { admin::run_once(&self.instance, op, origin, work) } else { work }.await
+            Administration::Engine(OfEngine::Metrics) => {
+                self.env.load(Module::Occasional).await?;
+                return Ok(self.metrics());
             }
-        }
+            Administration::Answers(op) => {
+                self.env.load(Module::Answers).await?;
+                return admin::run_answers(&self.instance, op, arguments).await;
+            }
+            Administration::Streams(op) => {
+                self.env.load(Module::Streams).await?;
+                return admin::run_streams(&self.instance, op, arguments).await;
+            }
+            Administration::Core(op) => Box::pin(self.run(op, arguments)),
+            Administration::Occasional(op) => Box::pin(self.run_occasional(op, arguments)),
+            Administration::Inspection(op) => Box::pin(self.run_inspection(op, arguments)),
+        };
+        // The module is there: it has read what the client asked before.
+        let is_known = origin.is_some_and(|origin| self.instance.clients().has_answers(origin.client));
+        if is_known { admin::run_once(&self.instance, op, origin, work) } else { work }.await
     }
 
-    async fn run(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
+    async fn run(&self, op: admin::Core, arguments: &Arguments) -> Result<JsValue> {
+        self.wait().await;
+        admin::run(&self.instance, op, arguments).await
+    }
+
+    async fn run_occasional(&self, op: admin::Occasional, arguments: &Arguments) -> Result<JsValue> {
+        self.load_occasional().await?;
+        admin::run_occasional(&self.instance, op, arguments).await
+    }
+
+    /// A caller of [`Module::Inspection`].
+    async fn run_inspection(&self, op: admin::Inspection, arguments: &Arguments) -> Result<JsValue> {
+        self.load_occasional().await?;
+        self.env.load(Module::Inspection).await?;
+        admin::run_inspection(&self.instance, op, arguments).await
+    }
+
+    /// Waits for earlier operations that wait for [`Module::Occasional`].
+    async fn wait(&self) {
         if self.loading.get() > 0 {
             // If this fails, the earlier operations have failed.
             let _ = self.env.load(Module::Occasional).await;
         }
-        if let Some(answer) = admin::run(&self.instance, op, arguments).await? {
-            return Ok(answer);
-        }
+    }
+
+    async fn load_occasional(&self) -> Result<()> {
+        self.wait().await;
         self.loading.set(self.loading.get() + 1);
         let loaded = self.env.load(Module::Occasional).await;
         self.loading.set(self.loading.get() - 1);
-        loaded?;
-        admin::run_occasional(&self.instance, op, arguments).await
+        loaded
     }
 
     /// Moves the clock. Earlier requests take effect at the time before, if the clock moves by more than `runs_ms`.

@@ -6,6 +6,7 @@ use super::env::ticks_us;
 use super::error::{promise, to_js};
 use crate::error::Error;
 use crate::session;
+use crate::session::codec::contract::admin::Administration;
 use js_sys::Promise;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -70,9 +71,12 @@ impl Session {
         self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
     }
 
-    /// Runs the operation called `op`, after the earlier requests of this session. Returns a promise of its answer. With a
-    /// number of a `request` it is a change that is done once, whichever engine the client has asked before.
-    pub fn call(&self, op: String, arguments: JsValue, request: Option<f64>) -> Promise {
+    /// Runs the administrative operation with this number, after the earlier requests of this session. Returns a promise of its
+    /// answer. With a number of a `request` it is a change that is done once, whichever engine the client has asked before.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for an unknown operation, and those of the operation.
+    pub fn call(&self, op: u8, arguments: JsValue, request: Option<f64>) -> Promise {
         // The promise keeps the instance, so this object can be freed meanwhile.
         let opened = Rc::clone(&self.opened);
         let started = self.session.started();
@@ -80,8 +84,10 @@ impl Session {
         let change = request.map(|request| (self.session.other_call(), request as u64));
         promise(async move {
             started.await?;
+            let unknown = || Error::parameter(format!("There is no operation {op}."));
+            let op = Administration::of(op).ok_or_else(unknown)?;
             let origin = change.as_ref().map(|(call, request)| call.origin(*request));
-            opened.call(&op, &Arguments::new(arguments), origin).await
+            opened.call(op, &Arguments::new(arguments), origin).await
         })
     }
 

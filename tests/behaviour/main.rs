@@ -22,6 +22,7 @@ mod codec;
 mod cold_reads;
 mod column_conditions;
 mod conditions;
+mod contract;
 mod counting;
 mod damage;
 mod delete_range;

@@ -4,6 +4,7 @@ use js_sys::{Array, BigInt, Function, Object, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::model::{KeyInput, KeyPart, TableName, ValueRef};
+use tabstore::session::codec::contract::admin::Administration;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::tablestore::{Existence, Mutation, ReturnContent, RowWrite};
 use tabstore::wasm::{Engine, Session, create_instance, delete_instance, describe_instance, list_instances};
@@ -41,6 +42,12 @@ async fn open_with(options: &str, granted: &JsValue) -> Result<JsValue, JsValue>
     answer(Engine::open(json(options), granted, nothing(), nothing(), nothing(), nothing())).await
 }
 
+/// Asks for an operation by its name, as the package does. One that is not declared has no number.
+fn ask(session: &Session, op: &str, arguments: JsValue, request: Option<f64>) -> Promise {
+    let number = Administration::DECLARED.iter().position(|(name, _)| name.eq_ignore_ascii_case(op));
+    session.call(number.map_or(u8::MAX, |number| u8::try_from(number).unwrap()), arguments, request)
+}
+
 /// An engine and a session of it.
 struct Opened {
     engine: Engine,
@@ -54,8 +61,8 @@ async fn open(options: &str) -> Result<Opened, JsValue> {
 }
 
 impl Opened {
-    fn call(&self, op: String, arguments: JsValue) -> Promise {
-        self.session.call(op, arguments, None)
+    fn call(&self, op: &str, arguments: JsValue) -> Promise {
+        ask(&self.session, op, arguments, None)
     }
 
     fn close(&self) -> Promise {
@@ -101,7 +108,7 @@ async fn i2_nothing_changes_without_the_lock() {
     let options = r#"{"name":"edge-led","storage":"indexeddb"}"#;
     let leader = open(options).await.unwrap();
     assert_eq!(attempt(options).await, "Busy");
-    answer(leader.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(leader.call("createTable", json(TABLE))).await.unwrap();
     answer(leader.close()).await.unwrap();
     answer(delete_instance("edge-led".into())).await.unwrap();
 }
@@ -111,22 +118,22 @@ async fn i2_nothing_changes_without_the_lock() {
 async fn t1_tables_survive_a_reopen() {
     let options = r#"{"name":"edge-1","storage":"indexeddb"}"#;
     let engine = open(options).await.unwrap();
-    answer(engine.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(engine.call("createTable", json(TABLE))).await.unwrap();
     let change = r#"{"tableName":"reading","timeToLive":86400,"reservedThroughput":{"read":5}}"#;
-    answer(engine.call("updateTable".into(), json(change))).await.unwrap();
+    answer(engine.call("updateTable", json(change))).await.unwrap();
     answer(engine.close()).await.unwrap();
-    assert_eq!(code(answer(engine.call("flush".into(), JsValue::UNDEFINED)).await), "Closed");
+    assert_eq!(code(answer(engine.call("flush", JsValue::UNDEFINED)).await), "Closed");
 
     let engine = open(options).await.unwrap();
-    assert_eq!(text(&answer(engine.call("listTable".into(), JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
-    let table = answer(engine.call("describeTable".into(), json(r#"{"tableName":"reading"}"#))).await.unwrap();
+    assert_eq!(text(&answer(engine.call("listTable", JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
+    let table = answer(engine.call("describeTable", json(r#"{"tableName":"reading"}"#))).await.unwrap();
     let key = r#"[{"name":"station","type":"STRING"},{"name":"at","type":"INTEGER"}]"#;
     assert_eq!(text(&field(&table, "primaryKey")), key);
     assert_eq!(field(&table, "maxVersions"), 3.0);
     assert_eq!(field(&table, "timeToLive"), 86400.0);
     assert_eq!(field(&field(&table, "reservedThroughput"), "read"), 5.0);
-    answer(engine.call("flush".into(), JsValue::UNDEFINED)).await.unwrap();
-    let metrics = answer(engine.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    answer(engine.call("flush", JsValue::UNDEFINED)).await.unwrap();
+    let metrics = answer(engine.call("metrics", JsValue::UNDEFINED)).await.unwrap();
     assert_eq!(field(&field(&metrics, "segments"), "count"), 1.0, "{}", text(&metrics));
     let memory = field(&engine.engine.memory(), "buffer");
     assert!(field(&memory, "byteLength").as_f64().unwrap() >= 65536.0);
@@ -140,26 +147,34 @@ async fn r5_changes_that_are_asked_again_have_their_answers() {
     let options = r#"{"name":"edge-again","storage":"indexeddb"}"#;
     let begin = async || {
         let engine = open(options).await.unwrap();
-        answer(engine.call("keepAnswers".into(), json(r#"{"client":1,"life":1,"stores":true}"#))).await.unwrap();
+        answer(engine.call("keepAnswers", json(r#"{"client":1,"life":1,"stores":true}"#))).await.unwrap();
         engine
     };
     let mut engine = begin().await;
     let (mut key, mut request) = (JsValue::UNDEFINED, 0.0);
-    for (op, arguments) in [
+    let changes = [
         ("createTable", TABLE),
-        ("updateTable", r#"{"tableName":"reading","timeToLive":86400,"reservedThroughput":{"read":5}}"#),
+        ("updateTable", r#"{"tableName":"reading","maxVersions":1,"timeToLive":-1,"reservedThroughput":{"read":5}}"#),
         ("addDefinedColumn", r#"{"tableName":"reading","columns":[{"name":"v","type":"INTEGER"}]}"#),
+        ("createIndex", r#"{"tableName":"reading","index":{"indexName":"i","primaryKey":["v"]}}"#),
+        ("dropIndex", r#"{"tableName":"reading","indexName":"i"}"#),
         ("deleteDefinedColumn", r#"{"tableName":"reading","columns":["v"]}"#),
         ("createAccessKey", r#"{"rights":["read"]}"#),
         ("updateAccessKey", r#"{"enabled":false}"#),
         ("deleteAccessKey", "{}"),
         ("deleteTable", r#"{"tableName":"reading"}"#),
-    ] {
+    ];
+    let once = Administration::DECLARED.iter().filter(|(_, again)| *again == "once");
+    for (name, _) in once.clone() {
+        assert!(changes.iter().any(|(op, _)| op.eq_ignore_ascii_case(name)), "{name} is declared to be done once");
+    }
+    assert_eq!(once.count(), changes.len());
+    for (op, arguments) in changes {
         request += 1.0;
         let arguments = json(arguments);
         Reflect::set(&arguments, &"accessKeyId".into(), &key).unwrap();
         let ask = async |engine: &Opened| {
-            let call = engine.session.call(op.into(), arguments.clone(), Some(request));
+            let call = ask(&engine.session, op, arguments.clone(), Some(request));
             answer(call).await.unwrap_or_else(|error| panic!("{op}: {}", text(&error)))
         };
         let first = ask(&engine).await;
@@ -183,7 +198,7 @@ async fn r5_changes_that_are_asked_again_have_their_answers() {
 #[wasm_bindgen_test]
 async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
     let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
-    let call = async |op: &str, arguments: &str| answer(engine.call(op.into(), json(arguments))).await;
+    let call = async |op: &str, arguments: &str| answer(engine.call(op, json(arguments))).await;
     let table = r#"{"tableName":"t","primaryKey":[{"name":"p","type":"STRING"},{"name":"n","type":"INTEGER","autoIncrement":true}],
         "definedColumns":[{"name":"a","type":"INTEGER"},{"name":"b","type":"BOOLEAN"}],"enableLocalTransaction":false,
         "indexes":[{"indexName":"x","type":"LOCAL","primaryKey":["p","a"],"columns":["b"],"timeToLive":86400}]}"#;
@@ -233,7 +248,7 @@ async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
 #[wasm_bindgen_test]
 async fn p4_i6_slices_and_access_keys_cross_the_edge() {
     let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
-    let call = async |op: &str, arguments: &str| answer(engine.call(op.into(), json(arguments))).await;
+    let call = async |op: &str, arguments: &str| answer(engine.call(op, json(arguments))).await;
     call("createTable", TABLE).await.unwrap();
     let splits = call("computeSplitPointsBySize", r#"{"tableName":"reading","splitSize":1}"#).await.unwrap();
     let first = field(&field(&splits, "splits"), "0");
@@ -306,11 +321,11 @@ async fn errors_are_plain_objects_that_name_the_culprit() {
             r#"{"tableName":"x","allowUpdate":null}"#,
             "The argument 'allowUpdate' is null; it must be true or false.",
         ),
-        ("dance", "{}", "There is no operation 'dance'."),
+        ("dance", "{}", "There is no operation 255."),
         ("setClock", r#"{"now":5}"#, "The clock cannot be set: the instance was opened without the option 'clock'."),
     ];
     for (op, arguments, message) in wrong {
-        let error = refusal(answer(engine.call(op.into(), json(arguments))).await);
+        let error = refusal(answer(engine.call(op, json(arguments))).await);
         let expected =
             format!(r#"{{"code":"OTSParameterInvalid","status":400,"retryable":false,"message":"{message}""#);
         let told = text(&error);
@@ -318,7 +333,7 @@ async fn errors_are_plain_objects_that_name_the_culprit() {
         // A hint may follow, and nothing else.
         assert!(rest == "}" || (rest.starts_with(r#","hint":""#) && rest.ends_with(r#""}"#)), "{told}");
     }
-    let missing = answer(engine.call("describeTable".into(), json(r#"{"tableName":"none"}"#))).await;
+    let missing = answer(engine.call("describeTable", json(r#"{"tableName":"none"}"#))).await;
     assert_eq!(code(missing), "OTSObjectNotExist");
     engine.session.room(3);
     assert_eq!(engine.session.run(ARRIVAL), -1, "zeros are no frame");
@@ -338,11 +353,11 @@ async fn i1_i4_instances_are_made_and_keep_their_kind() {
     assert_eq!(code(answer(create_instance("edge-3".into(), json(r#"{"kind":"fast"}"#))).await), "OTSParameterInvalid");
 
     let engine = open(r#"{"name":"edge-2","create":false,"kind":"high-performance"}"#).await.unwrap();
-    let metrics = answer(engine.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    let metrics = answer(engine.call("metrics", JsValue::UNDEFINED)).await.unwrap();
     assert_eq!(field(&metrics, "kind"), "capacity");
     let reserved =
         r#"{"tableName":"t","primaryKey":[{"name":"a","type":"INTEGER"}],"reservedThroughput":{"read":1,"write":0}}"#;
-    assert_eq!(code(answer(engine.call("createTable".into(), json(reserved))).await), "OTSParameterInvalid");
+    assert_eq!(code(answer(engine.call("createTable", json(reserved))).await), "OTSParameterInvalid");
     answer(engine.close()).await.unwrap();
 
     let described = answer(describe_instance("EDGE-2".into())).await.unwrap();
@@ -362,12 +377,12 @@ async fn i1_i4_instances_are_made_and_keep_their_kind() {
 async fn a_second_engine_fences_the_first() {
     let options = r#"{"name":"edge-4"}"#;
     let first = open(options).await.unwrap();
-    answer(first.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(first.call("createTable", json(TABLE))).await.unwrap();
     let second = open(options).await.unwrap();
     let late = r#"{"tableName":"late","primaryKey":[{"name":"a","type":"INTEGER"}]}"#;
-    assert_eq!(code(answer(first.call("createTable".into(), json(late))).await), "LeaderChanged");
-    assert_eq!(text(&answer(second.call("listTable".into(), JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
-    answer(second.call("createTable".into(), json(late))).await.unwrap();
+    assert_eq!(code(answer(first.call("createTable", json(late))).await), "LeaderChanged");
+    assert_eq!(text(&answer(second.call("listTable", JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
+    answer(second.call("createTable", json(late))).await.unwrap();
     answer(first.close()).await.unwrap();
     answer(second.close()).await.unwrap();
     answer(delete_instance("edge-4".into())).await.unwrap();
@@ -377,11 +392,11 @@ async fn a_second_engine_fences_the_first() {
 #[wasm_bindgen_test]
 async fn d2_integers_cross_the_edge_as_numbers_or_bigints() {
     let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
-    answer(engine.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(engine.call("createTable", json(TABLE))).await.unwrap();
     let update = async |versions: JsValue| {
         let arguments = json(r#"{"tableName":"reading"}"#);
         Reflect::set(&arguments, &"maxVersions".into(), &versions).unwrap();
-        answer(engine.call("updateTable".into(), arguments)).await
+        answer(engine.call("updateTable", arguments)).await
     };
     assert_eq!(field(&update(BigInt::from(7).into()).await.unwrap(), "maxVersions"), 7.0);
     let most = update(BigInt::from(i64::MAX).into()).await.unwrap();
@@ -421,7 +436,7 @@ async fn w3_a_wrong_option_is_named_by_its_path() {
         assert_eq!(field(&error, "hint"), hint.as_str());
     }
     let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
-    let period = answer(engine.call("computeConsumed".into(), json(r#"{"period":"day"}"#))).await;
+    let period = answer(engine.call("computeConsumed", json(r#"{"period":"day"}"#))).await;
     let message = "The argument 'period' is 'day'; it must be hour or second.";
     assert_eq!(field(&refusal(period), "message"), message);
     answer(engine.close()).await.unwrap();
@@ -431,11 +446,11 @@ async fn w3_a_wrong_option_is_named_by_its_path() {
 #[wasm_bindgen_test]
 async fn v10_an_injected_clock_is_set() {
     let engine = open(r#"{"name":"edge","storage":"memory","clock":1000}"#).await.unwrap();
-    let now = async || field(&answer(engine.call("metrics".into(), Object::new().into())).await.unwrap(), "now");
+    let now = async || field(&answer(engine.call("metrics", Object::new().into())).await.unwrap(), "now");
     assert_eq!(now().await, 1000.0);
     engine.engine.set_clock(500.0).unwrap();
     assert_eq!(now().await, 500.0);
-    answer(engine.call("setClock".into(), json(r#"{"now":1469030400000}"#))).await.unwrap();
+    answer(engine.call("setClock", json(r#"{"now":1469030400000}"#))).await.unwrap();
     assert_eq!(now().await, 1_469_030_400_000.0);
 }
 
@@ -459,7 +474,7 @@ fn puts(station: &str, requests: std::ops::Range<u64>) -> Vec<u8> {
 #[wasm_bindgen_test]
 async fn r5_an_engine_has_many_sessions() {
     let opened = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
-    answer(opened.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(opened.call("createTable", json(TABLE))).await.unwrap();
     let throws = opened.engine.session(2.0, Function::new_no_args("throw new Error('mine')")).unwrap();
     let open_session = |client: f64| {
         let answered = Rc::<RefCell<Vec<u64>>>::default();
@@ -480,7 +495,7 @@ async fn r5_an_engine_has_many_sessions() {
         }
         // Each session's own requests come before its administration.
         for (session, _) in &sessions {
-            answer(session.call("flush".into(), JsValue::UNDEFINED, None)).await.unwrap();
+            answer(ask(session, "flush", JsValue::UNDEFINED, None)).await.unwrap();
         }
     }
     for (number, (_, answered)) in sessions.iter().enumerate() {
@@ -490,14 +505,14 @@ async fn r5_an_engine_has_many_sessions() {
     assert_eq!(code(opened.engine.session(10.0, Function::new_no_args(""))), "OTSParameterInvalid");
     let (first, _) = &sessions[0];
     answer(first.close()).await.unwrap();
-    assert_eq!(code(answer(first.call("listTable".into(), JsValue::UNDEFINED, None)).await), "Closed");
+    assert_eq!(code(answer(ask(first, "listTable", JsValue::UNDEFINED, None)).await), "Closed");
     assert_eq!(responses(&opened.submit(first, &puts("late", 7..8))).unwrap()[0].id, 7, "it is refused at once");
-    let metrics = answer(opened.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    let metrics = answer(opened.call("metrics", JsValue::UNDEFINED)).await.unwrap();
     let put = field(&field(&metrics, "operations"), "PutRow");
     assert_eq!((field(&put, "requests"), field(&put, "errors")), (1066.0.into(), 1.0.into()));
     let (again, answered) = open_session(10.0);
     opened.submit(&again, &puts("again", 1..2));
     answer(opened.close()).await.unwrap();
     assert_eq!(*answered.borrow(), [1]);
-    assert_eq!(code(answer(again.call("listTable".into(), JsValue::UNDEFINED, None)).await), "Closed");
+    assert_eq!(code(answer(ask(&again, "listTable", JsValue::UNDEFINED, None)).await), "Closed");
 }

@@ -1,13 +1,14 @@
-//! Renders the codec of the npm package from the contract between client and engine.
+//! Renders for the npm package what the contract between client and engine says: numbers, names, and the administrative operations
+//! with their arguments.
 //!
-//! The rendered code determines which bytes come in which order. The code that checks, writes and reads one field is written by
-//! hand, in pkg/src/codec/request.ts and parts.ts. The tables of `requests.rs` and `responses.rs` refer to it.
+//! The rest of the package's codec is written by hand: which fields come in which order in pkg/src/codec/requests.ts and responses.ts,
+//! and single ones in request.ts, parts.ts and arguments.ts. The bytes in tests/behaviour/contract hold both sides together.
 
-#[expect(dead_code, reason = "only the fuzz targets ask what an unknown number damages")]
+mod administration;
+mod arguments;
+#[expect(dead_code, reason = "only the fuzz targets draw requests")]
 mod described;
 mod numbers;
-mod requests;
-mod responses;
 
 use crate::run::{Failure, root};
 use std::fs;
@@ -21,8 +22,8 @@ pub fn write() -> Result<(), Failure> {
     let folder = root().join("pkg/src/codec");
     let files = [
         ("contract.ts", numbers::render()),
-        ("contract-requests.ts", requests::render()?),
-        ("contract-responses.ts", responses::render()?),
+        ("contract-administration.ts", administration::render()),
+        ("contract-arguments.ts", arguments::render()?),
     ];
     for (name, text) in files {
         let (file, text) = (folder.join(name), format!("{HEAD}{text}"));

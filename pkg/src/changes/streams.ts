@@ -1,7 +1,7 @@
 /** Streams: reads their records, and walks their shards [ST1] to [ST3]. Loaded on first use. */
 
-import { ARGUMENTS } from "../client/arguments.js";
 import type { Client } from "../client/client.js";
+import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { checkArguments } from "../codec/check.js";
 import { TAG } from "../codec/contract.js";
 import { kindOf, shown } from "../codec/kinds.js";

@@ -1,34 +1,34 @@
 /** Administrative calls that are asked again: those that the engine refuses for now, and those that a leader has not answered. */
 
+import { isAskedAgain, isOrdered } from "../codec/administration.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { TabStoreError } from "../types/errors.js";
 import type { BackOff } from "./retry.js";
 
-/** Operations that change tables. They keep their order if the engine finds them too frequent. */
-const ORDERED = /Table|Index|Column/;
-/** Operations that may be done twice. They are asked again if the tab that leads has gone without an answer. */
-const REPEATABLE = /^(list|describe|compute|get|await|metrics|missing|flush|compact|setClock)/;
-
 /** The administrative calls of a client. */
 export class Administration {
-  /** The operations on tables that wait for a retry, one after another. */
+  /** The operations that wait for a retry, one after another. */
   private turns: Promise<unknown> | undefined;
 
   /** `ask` asks the engine once. `follows` tells whether another engine than that one will answer now. */
   constructor(
     private readonly backOff: BackOff,
-    private readonly ask: (op: string, args: unknown) => Promise<unknown>,
+    private readonly ask: (op: AdminOperation, args: unknown) => Promise<unknown>,
     private readonly follows: () => boolean,
   ) {}
 
-  /** Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. */
-  async call(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  /**
+   * Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. If the engine has gone
+   * without an answer, the next one is asked for what may be done twice.
+   */
+  async call(op: AdminOperation, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     let tries = 0;
     const once = async (): Promise<unknown> => {
       for (;;) {
         try {
           return await this.ask(op, args);
         } catch (error) {
-          if ((error as TabStoreError).code !== "LeaderChanged" || !REPEATABLE.test(op) || !this.follows()) throw error;
+          if ((error as TabStoreError).code !== "LeaderChanged" || !isAskedAgain(op) || !this.follows()) throw error;
         }
       }
     };
@@ -39,7 +39,7 @@ export class Administration {
       if (signal?.aborted) throw reason;
       return once().catch(again);
     };
-    if (this.turns === undefined || !ORDERED.test(op)) {
+    if (this.turns === undefined || !isOrdered(op)) {
       try {
         return await once();
       } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { checkArguments } from "../codec/check.js";
-import { batchGetRow as encode } from "../codec/contract-requests.js";
+import { batchGetRow as encode } from "../codec/requests.js";
 import { batchGetResult } from "../codec/response.js";
 import { SIGNAL, signalOf, unlessAborted } from "./signals.js";
 import type { BatchGetItem, BatchGetResult, CallOptions } from "../types/rows.js";

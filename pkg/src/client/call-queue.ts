@@ -1,5 +1,6 @@
 /** The calls of a client that has no session for now. */
 
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, type TabStoreError } from "../types/errors.js";
 import type { EngineHost } from "../host/host.js";
 
@@ -13,7 +14,7 @@ export const leaderChanged = (instance: string, died?: Error): TabStoreError =>
 
 /** An administrative call. */
 export interface AdminCall {
-  readonly op: string;
+  readonly op: AdminOperation;
   readonly args: unknown;
   /** Its number among the client's requests, if it changes something and another tab was asked: it is done once. */
   request?: number | undefined;
@@ -34,7 +35,7 @@ export class CallQueue implements EngineHost {
     this.waiting.push(frame.slice());
   }
 
-  call(op: string, args: unknown, request?: number): Promise<unknown> {
+  call(op: AdminOperation, args: unknown, request?: number): Promise<unknown> {
     return new Promise((resolve, reject) => this.waiting.push({ op, args, request, resolve, reject }));
   }
 

@@ -8,8 +8,9 @@
 import { Administration } from "./administration.js";
 import { type Call, frameOf, promised, type Sent } from "./call.js";
 import { lookAtPrototype } from "../codec/check.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { FrameWriter } from "../codec/frame.js";
-import { acknowledge } from "../codec/contract-requests.js";
+import { acknowledge } from "../codec/requests.js";
 import { type DecodeContext, readError } from "../codec/parts.js";
 import type { Reader } from "../codec/reader.js";
 import { type Decode, eachResponse } from "../codec/response.js";
@@ -439,7 +440,7 @@ export class Client implements DecodeContext, Sender {
   }
 
   /** An administrative call. Earlier calls are handed over first. */
-  async admin<T>(op: string, args: unknown, options?: CallOptions): Promise<T> {
+  async admin<T>(op: AdminOperation, args: unknown, options?: CallOptions): Promise<T> {
     const { closedBy } = this;
     if (closedBy !== undefined) throw closedBy;
     needStack();
@@ -452,7 +453,7 @@ export class Client implements DecodeContext, Sender {
   }
 
   /** Asks the engine once. */
-  private async ask(op: string, args: unknown): Promise<unknown> {
+  private async ask(op: AdminOperation, args: unknown): Promise<unknown> {
     if (this.closedBy !== undefined) throw this.closedBy;
     try {
       return await this.inEngine(() => (this.failure === undefined ? this.host!.call(op, args) : Promise.reject(this.failure)));

@@ -11,7 +11,7 @@
 
 import { Call, orderOf } from "./call.js";
 import { checkArguments } from "../codec/check.js";
-import { IN_TRANSACTION, OP } from "../codec/contract.js";
+import { IN_TRANSACTION, isRepeatable, OP } from "../codec/contract.js";
 import { shown } from "../codec/kinds.js";
 import { writeResult } from "../codec/response.js";
 import { invalid, type TabStoreError, toError } from "../types/errors.js";
@@ -291,9 +291,6 @@ function byFrame(calls: readonly Call[]): Call[][] {
   return groups;
 }
 
-/** Operations that may be done twice. */
-const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.DELETE_RANGE, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION]);
-
 /**
  * The calls without an answer of an engine that has gone: those to ask the next one, and those that may have been done
  * and cannot be asked again. `knows` tells whether the next one knows the answers of the last one.
@@ -303,7 +300,7 @@ export function afterLeader(calls: Iterable<Call>, knows: boolean): { again: Cal
   const lost: Call[] = [];
   for (const call of calls) {
     const op = call.sent.bytes?.[call.start];
-    const may = op !== undefined && (knows || READS.has(op % IN_TRANSACTION) || call.reads);
+    const may = op !== undefined && (knows || isRepeatable(op % IN_TRANSACTION) || call.reads);
     (may ? again : lost).push(call);
   }
   return { again: byFrame(again), lost };

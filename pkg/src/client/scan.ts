@@ -1,7 +1,7 @@
 /** Reads or counts a range of any length, page after page. */
 
 import { isPlain, positive, takeArguments } from "../codec/check.js";
-import type { Counted } from "../codec/contract-responses.js";
+import type { Counted } from "../codec/responses.js";
 import { copyFilter } from "../codec/filter.js";
 import { isBytes } from "../codec/bytes.js";
 import { READ } from "../codec/request.js";

@@ -2,8 +2,8 @@
 
 import type { Client, Encode } from "./client.js";
 import { checkArguments } from "../codec/check.js";
-import * as encode from "../codec/contract-requests.js";
-import { readEnded } from "../codec/contract-responses.js";
+import * as encode from "../codec/requests.js";
+import { readEnded } from "../codec/responses.js";
 import * as decode from "../codec/response.js";
 import { TabStoreError } from "../types/errors.js";
 import type { Transaction, TransactionResult } from "../types/transaction.js";

@@ -1,6 +1,6 @@
 /**
  * Reads the fields of responses. The contract (src/session/codec/contract.rs) says which fields a response has, and in which
- * order. `contract-responses.ts`, which is rendered from it, calls the readers of this file.
+ * order. `responses.ts` is written by it, and calls the readers of this file.
  */
 
 import { local, TabStoreError } from "../types/errors.js";

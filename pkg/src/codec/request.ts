@@ -2,8 +2,8 @@
  * Writes the fields of requests: checks the shape of arguments by name, and lays them out. The engine judges their
  * values (whether a table exists, whether a key fits its schema, whether a limit is kept).
  *
- * The contract (src/session/codec/contract.rs) says which fields a request has, and in which order. `contract-requests.ts`,
- * which is rendered from it, calls the writers of this file. `filter.ts` has the layout of filters.
+ * The contract (src/session/codec/contract.rs) says which fields a request has, and in which order. `requests.ts` is
+ * written by it, and calls the writers of this file. `filter.ts` has the layout of filters.
  */
 
 import { invalid } from "../types/errors.js";

@@ -1,12 +1,12 @@
 /**
  * Reads response frames: `u8 version = 1`, then responses back to back, each `uv request id | u8 status | uv payload length |
- * payload`. `contract-responses.ts` reads the payloads, and `parts.ts` an error. This file makes the caller's results of them.
+ * payload`. `responses.ts` reads the payloads, and `parts.ts` an error. This file makes the caller's results of them.
  */
 
 import { local, type TabStoreError } from "../types/errors.js";
 import type { Row } from "../types/row.js";
 import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types/rows.js";
-import { type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten } from "./contract-responses.js";
+import { type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten } from "./responses.js";
 import { setField } from "./field.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";

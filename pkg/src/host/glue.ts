@@ -22,8 +22,8 @@ export interface WasmSession {
   answer(): number;
   /** The error of {@link run}. */
   failure(): unknown;
-  /** Administration, after the frames of this session. With the number of a request it is a change that is done once. */
-  call(op: string, args: unknown, request?: number): Promise<unknown>;
+  /** The administrative operation with this number, after the frames of this session. With the number of a request it is done once. */
+  call(op: number, args: unknown, request?: number): Promise<unknown>;
   /** Ends it: started requests are answered, the rest is refused. */
   close(): Promise<void>;
   /** Frees its memory and ends it. It must not be used any more. */

@@ -3,6 +3,7 @@
  * administration is by objects.
  */
 
+import type { AdminOperation } from "../codec/contract-administration.js";
 import type { ErrorRecord } from "../types/errors.js";
 import type { WasmModules } from "../types/rows.js";
 
@@ -95,7 +96,7 @@ export interface EngineHost {
    * Administration: an operation by name. Earlier frames are handled first. A change that an earlier engine may have done has the
    * number of its `request`, and is done once.
    */
-  call(op: string, args: unknown, request?: number): Promise<unknown>;
+  call(op: AdminOperation, args: unknown, request?: number): Promise<unknown>;
   /** Ends the session. Requests in progress are answered first. Other sessions go on. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@
  * Serves a session of an engine in this thread to a client in another one: the engine's side of a port.
  */
 
+import { checkOperation } from "../codec/administration.js";
 import { toRecord } from "../types/errors.js";
 import { type EngineHost, type FromSession, type OnResponses, OPENING, type RunningEngine, type ToSession, TRANSFER_FROM } from "./host.js";
 import type { PortLike } from "./session.js";
@@ -56,9 +57,15 @@ export class Served {
         // The page's clock has failed: another tab's calls see the time before.
       }
       session?.submit(data);
-    } else if (data.kind === "call") void answer(this.port, data.id, () => session!.call(data.op, data.args, data.request));
+    } else if (data.kind === "call") void answer(this.port, data.id, () => this.call(data));
     else if (data.kind === "ping") this.onPing?.();
     else void answer(this.port, data.id, () => this.end()).then(() => this.onLeave?.());
+  }
+
+  /** Administration. A client of another release may know other operations. */
+  private async call({ op, args, request }: ToSession & { kind: "call" }): Promise<unknown> {
+    checkOperation(op);
+    return this.session!.call(op, args, request);
   }
 
   /** Ends the session. Requests in progress are answered first. */

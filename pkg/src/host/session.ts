@@ -2,6 +2,7 @@
  * A session of an engine in another thread: this side of its port.
  */
 
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, toError } from "../types/errors.js";
 import { type EngineHost, type FromSession, OPENING, type OnResponses, type ToSession, TRANSFER_FROM } from "./host.js";
 
@@ -94,7 +95,7 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
     });
   }
 
-  call(op: string, args: unknown, request?: number): Promise<unknown> {
+  call(op: AdminOperation, args: unknown, request?: number): Promise<unknown> {
     return this.ask((id): ToSession & { id: number } => ({ kind: "call", id, op, args, request }));
   }
 

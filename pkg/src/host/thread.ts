@@ -5,6 +5,8 @@
 import { leaderChanged } from "../client/call-queue.js";
 import { readClock } from "./clock.js";
 import { loadCode, once } from "../client/code.js";
+import { numberOf } from "../codec/administration.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, type TabStoreError, toError, toRecord } from "../types/errors.js";
 import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../tabs/lock.js";
 import type { Connect } from "../tabs/channel.js";
@@ -115,12 +117,12 @@ class ThreadSession implements EngineHost {
     if (responses !== undefined) this.onResponses(responses, start, start + length);
   }
 
-  async call(op: string, args: unknown, request?: number): Promise<unknown> {
+  async call(op: AdminOperation, args: unknown, request?: number): Promise<unknown> {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw this.gone;
     if (op === "yield") return this.engine.yields();
     this.tick?.();
-    const value = await this.session.call(op, args, request).catch((error: unknown) => {
+    const value = await this.session.call(numberOf(op), args, request).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
     });
     if (op === "setClock") this.engine.moved((args as { readonly now: number }).now);

@@ -3,7 +3,7 @@
 import type { Client } from "../client/client.js";
 import { ALL_VERSIONS } from "../client/scan.js";
 import { checkArguments } from "../codec/check.js";
-import * as encode from "../codec/contract-requests.js";
+import * as encode from "../codec/requests.js";
 import { FrameWriter } from "../codec/frame.js";
 import { setField } from "../codec/field.js";
 import { kindOf } from "../codec/kinds.js";

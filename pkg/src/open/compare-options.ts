@@ -7,6 +7,7 @@
  * out. `create`, `guest`, `lost`, `storage`, `integers`, `retry`, `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
  */
 
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import type { Client } from "../client/client.js";
@@ -51,7 +52,7 @@ function optionOf(has: EngineOptions, path: string): unknown {
  * opener wants, which `isRefused` says. It never gives way to a clock: what the guests have stored has the times of theirs. `ask` asks
  * the leader; one of an older release knows no guests, and refuses that.
  */
-async function giveWay(wanted: Given, has: EngineOptions, isRefused: boolean, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+async function giveWay(wanted: Given, has: EngineOptions, isRefused: boolean, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean> {
   if (has.salvage || !equal(wanted[CLOCK] ?? optionOf(has, CLOCK), optionOf(has, CLOCK))) return false;
   const isForeign = has.guest && Object.keys(has.given).some((option) => !(option in wanted));
   return (isForeign || isRefused) && (await ask("yield").catch(() => false)) === true;
@@ -95,7 +96,7 @@ interface Follows {
  * Compares the options of a handle with those of the leader's engine, and takes the latter for the time when this tab leads. Rejects if
  * they differ. `false`: the leader's guests give way, so this tab opens with its own.
  */
-export async function settle(tab: Follows, client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+export async function settle(tab: Follows, client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean> {
   const { worker, ...wanted } = tab.clients.get(client) ?? {};
   const { engine, given } = tab.checked;
   const refusal = await agree(engine.name, wanted, options, () => ask("metrics")).then(

@@ -1,12 +1,12 @@
 /** An open instance: the public interface on a {@link Client}. */
 
-import { ARGUMENTS } from "../client/arguments.js";
+import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { batchGet } from "../client/batch-get.js";
 import type { Client } from "../client/client.js";
 import { loadCode } from "../client/code.js";
 import { checkArguments } from "../codec/check.js";
-import * as encode from "../codec/contract-requests.js";
-import { readCounted, readPassed, readStarted } from "../codec/contract-responses.js";
+import * as encode from "../codec/requests.js";
+import { readCounted, readPassed, readStarted } from "../codec/responses.js";
 import * as decode from "../codec/response.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import type { Reader } from "../codec/reader.js";

@@ -6,6 +6,7 @@
 import { CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
 import { loadCode, once } from "../client/code.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
 import type { Following, Tab } from "../tabs/following.js";
 import type { Connect } from "../tabs/channel.js";
@@ -375,7 +376,7 @@ export class PageEngine implements Tab {
     }
   }
 
-  async agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+  async agree(client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean> {
     const { settle } = await loadSharing();
     return settle(this, client, options, ask);
   }

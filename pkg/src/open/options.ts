@@ -1,8 +1,9 @@
 /** Checks the options with which instances are opened and created. */
 
-import { checkPartitions, checkPrices, checkThrottle } from "../client/arguments.js";
 import { readClock } from "../host/clock.js";
+import * as check from "../codec/arguments.js";
 import { checkArguments } from "../codec/check.js";
+import { prices } from "../codec/contract-arguments.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { invalid, local } from "../types/errors.js";
 import type { EngineOptions, StorageKind } from "../host/host.js";
@@ -10,6 +11,12 @@ import { IN_FILES } from "../tabs/lock.js";
 import type { Platform } from "../platform/platform.js";
 import { BackOff } from "../client/retry.js";
 import type { OpenOptions } from "../types/rows.js";
+
+const throttle = check.object({ unitsPerSecond: check.positive, tableOperationsPerSecond: check.positive });
+const partitions = check.object({ splitBytes: check.positive, mergeBytes: check.integer, splitOperations: check.integer });
+
+/** Copies an option that is an object, if it is given. */
+const copyOf = (checks: check.Check, value: unknown, option: string): unknown => (value === undefined ? undefined : checks(value, option));
 
 const OPTIONS = new Set([
   "create",
@@ -194,9 +201,9 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
     client: newClient(),
     limits: oneOf(options.limits, "limits", ["document", "sdk"]),
     quotas: checkQuotas(options.quotas),
-    throttle: checkThrottle(options.throttle),
-    partitions: checkPartitions(options.partitions),
-    prices: checkPrices(options.prices),
+    throttle: copyOf(throttle, options.throttle, "throttle"),
+    partitions: copyOf(partitions, options.partitions, "partitions"),
+    prices: copyOf(prices, options.prices, "prices"),
     given: noted,
   };
   for (const option of SHARED) if (options[option] !== undefined) note(option, engine[option], noted);

@@ -5,6 +5,8 @@
 
 import { type AdminCall, CallQueue, leaderChanged } from "../client/call-queue.js";
 import type { Client } from "../client/client.js";
+import { isAskedAgain, isOnce } from "../codec/administration.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
 import { type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
@@ -23,9 +25,6 @@ const HUB_PATIENCE_AFTER_THEFT = 250;
 const DEAF = 2;
 /** The same for a session that is sought: the search begins again. It is doubled each time, because the leader may only be slow. */
 const UNHEARD = 20;
-
-/** Administrative calls that are done once. All others may be done twice, and are asked again, whoever leads next. */
-const CHANGES = /^(create|update|delete|drop|add)/;
 
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
@@ -231,7 +230,7 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
       client,
       kept: { changes },
     } = this;
-    if (one.request !== undefined || !CHANGES.test(one.op)) return;
+    if (one.request !== undefined || !isOnce(one.op)) return;
     const { resolve, reject } = one;
     const request = (one.request = client.nextId());
     changes.add(request);
@@ -268,7 +267,7 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
     this.tab.watchLeader();
   }
 
-  override call(op: string, args: unknown, request?: number): Promise<unknown> {
+  override call(op: AdminOperation, args: unknown, request?: number): Promise<unknown> {
     const { session } = this;
     if (session === undefined) {
       this.tab.watchLeader();
@@ -321,7 +320,7 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      if (knows || one.request === undefined) this.waiting.push(one);
+      if (isAskedAgain(one.op, knows)) this.waiting.push(one);
       else one.reject(error);
     }
   }

@@ -5,6 +5,7 @@
 
 export { agree, settle } from "../open/compare-options.js";
 export { giveUp } from "./yield.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import type { Client } from "../client/client.js";
 import { local, type TabStoreError } from "../types/errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
@@ -21,7 +22,7 @@ const SILENCE = 5000;
 /** What a tab that follows asks of its engine's owner. */
 export interface Tab {
   /** Compares the options with those of the leader's engine. Rejects if they differ; `false`: the leader's guests give way to them. */
-  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean>;
+  agree(client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean>;
   /** The leader's clock was moved. */
   onClock(now: number): void;
   /** A client has a session: the first one, or one of another leader. */
@@ -102,7 +103,7 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
     this.hub = hub;
   }
 
-  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean> {
+  agree(client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean> {
     this.given = options.given;
     return this.owner.agree(client, options, ask);
   }

@@ -1,12 +1,15 @@
-//! The contract between a client and the engine: the layout of every request and response, declared once.
+//! The contract between a client and the engine: the layout of every request and response, and the administrative operations.
+//! All are declared once.
 //!
 //! `layout.rs` makes Rust's codec from it, for both sides. `cargo xtask build` renders `pkg/src/codec/contract*.ts` from it.
 //! The fuzz targets draw requests from it. Each of them defines the macro `contract!` and then includes this file.
 //!
 //! A declaration names its kind:
 //!
-//! - `operations`: number, name in metrics, request, response, and whether a transaction may contain it. In a transaction,
-//!   `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics omit an empty name.
+//! - `operations`: number, name in metrics, request, response, whether a transaction may contain it, and whether it may be done twice.
+//!   In a transaction, `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics omit an empty name. If
+//!   an engine goes without an answer, the next one is asked again for what is `repeatable`. It is asked for the others, which are
+//!   done `once`, only if it knows the answers of the last one.
 //! - `tags`: the bytes before values. Fragments have the same (`model/tags.rs`).
 //! - `choice`: one byte for one of some names. Another byte refuses the request (`refuse`) or is damage of the frame (`damage`).
 //! - `record`: its fields, one after another. The fields have their names in Rust.
@@ -15,46 +18,63 @@
 //! - `union`: a byte, and the fields that belong to it.
 //! - `response` and `outcome`: a record and a union that the engine sends.
 //!
+//! - `administration`: all other operations. Their arguments and answers are plain objects. An operation that names its arguments in
+//!   parentheses is called with what an application gave, so the package checks it. The package's own code makes the arguments of
+//!   the others. `src/wasm/admin` reads them.
+//! - `arguments`: an object among those arguments.
+//!
 //! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses).
+//!
+//! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread
+//! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` is in the core,
+//! `Engine` where an instance is opened (src/wasm/engine.rs), each other group in the module of its name. The thread itself does
+//! those of `thread`. Between a thread and its engine, which are of one build, an operation is its place in this list. Each says
+//! two things:
+//!
+//! - What becomes of a call when its engine goes without an answer. `repeatable`: the next engine is asked, and it may be done twice.
+//!   `once`: the next engine is asked under the same number, and gives the stored answer if the call was done. `unrepeatable`: the
+//!   caller gets `LeaderChanged`, and decides.
+//! - Whether it keeps its order. While the engine finds an operation too frequent, so that it waits for a retry, later `ordered`
+//!   operations wait behind it, and `unordered` ones do not.
 
 contract! {
     operations op {
         /// PutRow (R1).
-        PUT_ROW = 1, "PutRow", RowWrite => Written, in_transaction;
+        PUT_ROW = 1, "PutRow", RowWrite => Written, in_transaction, once;
         /// UpdateRow (R1).
-        UPDATE_ROW = 2, "UpdateRow", RowWrite => Written, in_transaction;
+        UPDATE_ROW = 2, "UpdateRow", RowWrite => Written, in_transaction, once;
         /// DeleteRow (R1).
-        DELETE_ROW = 3, "DeleteRow", RowWrite => Written, in_transaction;
+        DELETE_ROW = 3, "DeleteRow", RowWrite => Written, in_transaction, once;
         /// GetRow (R1).
-        GET_ROW = 4, "GetRow", GetRow => Found, in_transaction;
+        GET_ROW = 4, "GetRow", GetRow => Found, in_transaction, repeatable;
         /// BatchGetRow (R2).
-        BATCH_GET_ROW = 5, "BatchGetRow", Batch<TableRead> => BatchFound, alone;
+        BATCH_GET_ROW = 5, "BatchGetRow", Batch<TableRead> => BatchFound, alone, repeatable;
         /// GetRange (R3).
-        GET_RANGE = 6, "GetRange", GetRange => Range, in_transaction;
+        GET_RANGE = 6, "GetRange", GetRange => Range, in_transaction, repeatable;
         /// BatchWriteRow (R2).
-        BATCH_WRITE_ROW = 7, "BatchWriteRow", Batch<Row> => BatchWritten, in_transaction;
+        BATCH_WRITE_ROW = 7, "BatchWriteRow", Batch<Row> => BatchWritten, in_transaction, once;
         /// StartLocalTransaction (R7).
-        START_LOCAL_TRANSACTION = 8, "StartLocalTransaction", StartLocalTransaction => Started, alone;
+        START_LOCAL_TRANSACTION = 8, "StartLocalTransaction", StartLocalTransaction => Started, alone, repeatable;
         /// CommitTransaction (R7).
-        COMMIT_TRANSACTION = 9, "CommitTransaction", Text => Ended, alone;
+        COMMIT_TRANSACTION = 9, "CommitTransaction", Text => Ended, alone, once;
         /// AbortTransaction (R7).
-        ABORT_TRANSACTION = 10, "AbortTransaction", Text => Ended, alone;
+        ABORT_TRANSACTION = 10, "AbortTransaction", Text => Ended, alone, repeatable;
         /// BatchWriteRow, all rows or none.
-        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", Batch<Row> => BatchWritten, alone;
+        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", Batch<Row> => BatchWritten, alone, once;
         /// Puts of rows by the thousand, stored when asked for.
-        PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone;
+        PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone, once;
         /// Asks for the rows of PUT_ROWS to be stored.
-        STORE_ROWS = 13, "", Unsigned => RowsStored, alone;
+        STORE_ROWS = 13, "", Unsigned => RowsStored, alone, once;
         /// CountRows: the rows of a range, as far as one call reads (R3).
-        COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone;
+        COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone, repeatable;
         /// The client has all answers to requests below this number. It gets no answer to this.
-        ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone;
+        ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone, once;
         /// A request to the door of the Azure Table service (Z2), as it came (`doors/mod.rs`).
-        AZURE = 16, "AzureTable", Blob => Passed, alone;
+        AZURE = 16, "AzureTable", Blob => Passed, alone, once;
         /// Writes of rows of any tables, all of them or none. The service has no such operation.
-        ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone;
+        ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone, once;
         /// Deletes the rows of a range, as far as one call goes. The service has no such operation.
-        DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone;
+        DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone, repeatable;
     }
 
     tags tag {
@@ -218,4 +238,160 @@ contract! {
     response Passed { response: Blob }
 
     response Refusal { number: Unsigned, error: Failure }
+
+    arguments KeyColumn { name: Text, type: Text, auto_increment: Maybe<Flag>, allow_chosen: Maybe<Flag> }
+
+    arguments DefinedColumn { name: Text, type: Text }
+
+    arguments Index {
+        index_name: Text,
+        type: Maybe<Text>,
+        primary_key: List<Text>,
+        columns: Maybe<List<Text>>,
+        time_to_live: Maybe<Integer>,
+    }
+
+    arguments Stream { enabled: Flag, expiration_hours: Maybe<Integer>, origin_columns: Maybe<List<Text>> }
+
+    arguments Units { read: Maybe<Integer>, write: Maybe<Integer> }
+
+    arguments Price { read: Maybe<Amount>, write: Maybe<Amount> }
+
+    arguments Prices { reserved: Maybe<Price>, on_demand: Maybe<Price> }
+
+    administration admin {
+        engine {
+            Core {
+                /// CreateTable (T1).
+                CreateTable(
+                    table_name: Text,
+                    primary_key: List<KeyColumn>,
+                    time_to_live: Maybe<Integer>,
+                    max_versions: Maybe<Integer>,
+                    max_version_offset: Maybe<Integer>,
+                    allow_update: Maybe<Flag>,
+                    reserved_throughput: Maybe<Units>,
+                    stream: Maybe<Stream>,
+                    defined_columns: Maybe<List<DefinedColumn>>,
+                    indexes: Maybe<List<Index>>,
+                    enable_local_transaction: Maybe<Flag>,
+                ): once, ordered;
+                /// ListTable (T1).
+                ListTable(): repeatable, ordered;
+                /// Writes the memtable to segments.
+                Flush(): repeatable, unordered;
+            }
+            Engine {
+                /// Moves an injected clock.
+                SetClock: repeatable, unordered;
+                /// Figures of the engine and its sessions.
+                Metrics(): repeatable, unordered;
+            }
+            Answers {
+                /// Prepares the answers of a client in another tab, before its session opens.
+                KeepAnswers: repeatable, unordered;
+                /// Deletes the answers of clients that have gone.
+                ForgetAnswers: repeatable, unordered;
+            }
+            Streams {
+                /// ListStream (ST1).
+                ListStream(table_name: Maybe<Text>): repeatable, unordered;
+                /// DescribeStream (ST1).
+                DescribeStream(stream_id: Text, inclusive_start_shard_id: Maybe<Text>, shard_limit: Maybe<Integer>): repeatable, unordered;
+                /// GetShardIterator (ST1).
+                GetShardIterator(
+                    stream_id: Text,
+                    shard_id: Text,
+                    timestamp: Maybe<Integer>,
+                    latest: Maybe<Flag>,
+                    beginning: Maybe<Flag>,
+                ): repeatable, unordered;
+                /// GetStreamRecord (ST1).
+                GetStreamRecord(shard_iterator: Text, limit: Maybe<Integer>): repeatable, unordered;
+                /// Waits for a record behind one of some iterators.
+                AwaitStreamRecord(shard_iterators: List<Text>): repeatable, unordered;
+                /// Waits for a write among watched rows, or tells which there were.
+                AwaitChange: repeatable, unordered;
+            }
+            Occasional {
+                /// DescribeTable (T1).
+                DescribeTable(table_name: Text): repeatable, ordered;
+                /// UpdateTable (T5).
+                UpdateTable(
+                    table_name: Text,
+                    time_to_live: Maybe<Integer>,
+                    max_versions: Maybe<Integer>,
+                    max_version_offset: Maybe<Integer>,
+                    allow_update: Maybe<Flag>,
+                    reserved_throughput: Maybe<Units>,
+                    stream: Maybe<Stream>,
+                ): once, ordered;
+                /// DeleteTable (T1).
+                DeleteTable(table_name: Text): once, ordered;
+                /// CreateIndex.
+                CreateIndex(table_name: Text, index: Index, include_base_data: Maybe<Flag>): once, ordered;
+                /// DeleteIndex.
+                DropIndex(table_name: Text, index_name: Text): once, ordered;
+                /// AddDefinedColumn.
+                AddDefinedColumn(table_name: Text, columns: List<DefinedColumn>): once, ordered;
+                /// DeleteDefinedColumn.
+                DeleteDefinedColumn(table_name: Text, columns: List<Text>): once, ordered;
+                /// The units used in a time, and their price.
+                ComputeConsumed(
+                    table_name: Maybe<Text>,
+                    start: Maybe<Integer>,
+                    end: Maybe<Integer>,
+                    period: Maybe<Text>,
+                    prices: Maybe<Prices>,
+                ): repeatable, unordered;
+                /// The bytes of a table.
+                ComputeStorage(table_name: Text): repeatable, unordered;
+                /// ComputeSplitPointsBySize (P4).
+                ComputeSplitPointsBySize(
+                    table_name: Text,
+                    split_size: Integer,
+                    split_size_unit_bytes: Maybe<Integer>,
+                    split_point_limit: Maybe<Integer>,
+                ): repeatable, ordered;
+                /// Makes an access key (I6).
+                CreateAccessKey(rights: List<Text>): once, unordered;
+                /// The access keys, without their secrets (I6).
+                ListAccessKeys(): repeatable, unordered;
+                /// Changes an access key (I6).
+                UpdateAccessKey(access_key_id: Text, enabled: Maybe<Flag>, rights: Maybe<List<Text>>): once, unordered;
+                /// Deletes an access key (I6).
+                DeleteAccessKey(access_key_id: Text): once, unordered;
+                /// Merges all segments of each partition.
+                Compact(): repeatable, unordered;
+                /// The tables of Azure accounts (Z2).
+                ListForeignTable: repeatable, ordered;
+                /// The key ranges that a salvage left out.
+                Missing(): repeatable, unordered;
+            }
+            Inspection {
+                /// Trees, partitions, levels and segments.
+                DescribeStore: repeatable, unordered;
+                /// One segment.
+                DescribeSegment: repeatable, unordered;
+                /// A read, and the path that it took.
+                GetTracedRow: repeatable, unordered;
+                /// A row with its hidden versions.
+                GetStoredRow: repeatable, unordered;
+                /// The background work behind a position.
+                GetWorkEvents: repeatable, unordered;
+                /// Waits for background work behind a position.
+                AwaitWorkEvents: repeatable, unordered;
+                /// Stops background work. Each answer tells what is next.
+                PauseWork: unrepeatable, unordered;
+                /// Does the next piece of background work.
+                StepWork: unrepeatable, unordered;
+                /// Lets background work go on.
+                ResumeWork: unrepeatable, unordered;
+            }
+        }
+        thread {
+            /// Asks guests to give way to other options.
+            Yield: repeatable, unordered;
+        }
+    }
 }

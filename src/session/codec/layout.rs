@@ -42,7 +42,7 @@ macro_rules! fields {
 
 macro_rules! layout {
     (operations $name:ident {
-        $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident;)*
+        $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident, $again:ident;)*
     }) => {
         /// The numbers of operations.
         pub mod $name {
@@ -71,6 +71,48 @@ macro_rules! layout {
     };
     (@place in_transaction) => { true };
     (@place alone) => { false };
+
+    // The package checks them.
+    (arguments $name:ident { $($argument:tt)* }) => {};
+
+    (administration $name:ident {
+        engine {
+            $($group:ident { $($(#[$doc:meta])* $op:ident $(($($arguments:tt)*))?: $again:ident, $order:ident;)* })*
+        }
+        thread { $($thread:tt)* }
+    }) => {
+        /// The administrative operations that the engine does.
+        pub mod $name {
+            /// An operation, by the code that does it. A group is in the module of its name, or in the core.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[expect(missing_docs, reason = "the operations of the group of this name")]
+            pub enum Administration {
+                $($group($group),)*
+            }
+
+            $(
+                #[doc = concat!("The operations of `", stringify!($group), "`.")]
+                #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+                pub enum $group {
+                    $($(#[$doc])* $op,)*
+                }
+            )*
+
+            impl Administration {
+                /// All of them, each at the place of its number.
+                const ALL: &[Self] = &[$($(Self::$group($group::$op),)*)*];
+                /// The name of each, and what becomes of its calls when the engine goes without an answer; at the place of its
+                /// number.
+                pub const DECLARED: &[(&str, &str)] = &[$($((stringify!($op), stringify!($again)),)*)*];
+
+                /// The operation with this number.
+                #[must_use]
+                pub fn of(number: u8) -> Option<Self> {
+                    Self::ALL.get(usize::from(number)).copied()
+                }
+            }
+        }
+    };
 
     (tags $name:ident { $($tag:ident = $byte:literal),* $(,)? }) => {
         /// The bytes before values.

@@ -4,34 +4,27 @@ use super::answers::{Answer, Members};
 use super::arguments::Arguments;
 use super::{tables, watch};
 use crate::error::{Error, Result};
+use crate::session::codec::contract::admin::Streams;
 use crate::tablestore::{Instance, ShardDescription, StreamPage, StreamStart};
 use wasm_bindgen::JsValue;
 
-/// Whether an operation is one on streams.
-pub(in crate::wasm) fn is_one(op: &str) -> bool {
-    matches!(
-        op,
-        "listStream" | "describeStream" | "getShardIterator" | "getStreamRecord" | "awaitStreamRecord" | "awaitChange"
-    )
-}
-
-/// Runs the operation called `op`.
+/// Runs an operation.
 /// Its future is a gate of [`Module::Streams`](crate::modules::Module::Streams).
-pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
+pub(super) async fn run(instance: &Instance, op: Streams, arguments: &Arguments) -> Result<JsValue> {
     let text = |name: &'static str| arguments.get::<String>(name);
     match op {
-        "listStream" => {
+        Streams::ListStream => {
             let table: Option<String> = arguments.get("tableName")?;
             Ok(Answer::list(&instance.streams().list_stream(table.as_deref())?, tables::stream).to_js())
         }
-        "describeStream" => {
+        Streams::DescribeStream => {
             let first = arguments.get::<Option<String>>("inclusiveStartShardId")?;
             let first = first.map(|id| shard(&id)).transpose()?;
             let found =
                 instance.streams().describe_stream(&text("streamId")?, first, arguments.get("shardLimit")?).await?;
             Ok(page(&found).to_js())
         }
-        "getShardIterator" => {
+        Streams::GetShardIterator => {
             let (at, latest) = (arguments.get::<Option<i64>>("timestamp")?, arguments.get::<Option<bool>>("latest")?);
             let beginning: Option<bool> = arguments.get("beginning")?;
             let start = match (at, latest) {
@@ -49,7 +42,7 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
                 instance.streams().get_shard_iterator(&text("streamId")?, shard(&text("shardId")?)?, start).await?;
             Ok(found.into())
         }
-        "getStreamRecord" => {
+        Streams::GetStreamRecord => {
             let read = instance.streams().get_stream_record(&text("shardIterator")?, arguments.get("limit")?).await;
             let read = read.map_err(|failure| failure.error)?;
             let answer = Members::default()
@@ -60,8 +53,8 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
                 .and("consumed", Answer::pair(read.consumed.read, read.consumed.write));
             Ok(answer.end().to_js())
         }
-        "awaitChange" => watch::changed_rows(instance, arguments).await,
-        _ => {
+        Streams::AwaitChange => watch::changed_rows(instance, arguments).await,
+        Streams::AwaitStreamRecord => {
             let iterators: Vec<String> = arguments.get("shardIterators")?;
             instance.streams().await_stream_record(&iterators).await?;
             Ok(JsValue::UNDEFINED)

@@ -1,4 +1,4 @@
-//! The contract between a client and the engine as data, from src/session/codec/contract.rs.
+//! What a client asks, as the contract with the engine declares it (src/session/codec/contract.rs), as data.
 //!
 //! The renderer of the TypeScript codec reads it, and so do the fuzz targets, which include this file too.
 
@@ -15,6 +15,10 @@ pub(crate) struct Declaration {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     Operations(&'static [Operation]),
+    /// In the order of their numbers. The last ones are done by the thread of the engine.
+    Administration(&'static [Administrative]),
+    /// An object among the arguments of such an operation.
+    Arguments(&'static [Field]),
     Tags(&'static [(&'static str, u8)]),
     Choice(Unknown, &'static [Choice]),
     Record(&'static [Field]),
@@ -22,20 +26,39 @@ pub(crate) enum Shape {
     /// Each variant has one field and the name of that field.
     Flags(&'static [Variant]),
     Union(Unknown, &'static [Variant]),
-    Response(&'static [Field]),
-    Outcome(&'static [Variant]),
+    /// What the engine sends.
+    Response,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    pub(crate) docs: &'static [&'static str],
     pub(crate) name: &'static str,
     pub(crate) number: u8,
-    /// Its name in metrics, as in the service.
-    pub(crate) metric: &'static str,
     pub(crate) request: Codec,
-    pub(crate) response: &'static str,
     pub(crate) in_transaction: bool,
+    pub(crate) again: Again,
+}
+
+/// An administrative operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Administrative {
+    pub(crate) docs: &'static [&'static str],
+    pub(crate) name: &'static str,
+    /// What an application gives; `None` if the package's own code makes the arguments.
+    pub(crate) arguments: Option<&'static [Field]>,
+    pub(crate) again: Again,
+    pub(crate) is_ordered: bool,
+}
+
+/// What becomes of a call when its engine goes without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// The next engine is asked.
+    Repeatable,
+    /// The next engine is asked under the same number.
+    Once,
+    /// It is refused.
+    Unrepeatable,
 }
 
 /// The scope of the damage by an unknown number.
@@ -107,16 +130,20 @@ macro_rules! contract {
 }
 
 macro_rules! shape {
-    (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident;)* }) => {
+    (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident, $again:ident;)* }) => {
         super::Shape::Operations(&[$(super::Operation {
-            docs: &[$($doc),*],
             name: stringify!($name),
             number: $number,
-            metric: $metric,
             request: super::Codec(stringify!($request)),
-            response: stringify!($response),
             in_transaction: scope!($scope),
+            again: again!($again),
         }),*])
+    };
+    (administration {
+        engine { $($group:ident { $($engine:tt)* })* }
+        thread { $($thread:tt)* }
+    }) => {
+        super::Shape::Administration(administration!($($($engine)*)* $($thread)*))
     };
     (tags { $($name:ident = $number:literal),* $(,)? }) => {
         super::Shape::Tags(&[$((stringify!($name), $number)),*])
@@ -125,7 +152,8 @@ macro_rules! shape {
         super::Shape::Choice(unknown!($unknown), &[$(super::Choice { number: $number, text: $text }),*])
     };
     (record { $($fields:tt)* }) => { super::Shape::Record(fields!($($fields)*)) };
-    (response { $($fields:tt)* }) => { super::Shape::Response(fields!($($fields)*)) };
+    (arguments { $($fields:tt)* }) => { super::Shape::Arguments(fields!($($fields)*)) };
+    (response { $($fields:tt)* }) => { super::Shape::Response };
     (rows {
         $($field:ident: $codec:ty),*;
         $last:ident: $kind:ident { $($operation:ident => $variant:ident $(($rest:ty))?),* $(,)? }
@@ -146,7 +174,40 @@ macro_rules! shape {
     (union { $unknown:ident $why:literal; $($variants:tt)* }) => {
         super::Shape::Union(unknown!($unknown), variants!($($variants)*))
     };
-    (outcome { $($variants:tt)* }) => { super::Shape::Outcome(variants!($($variants)*)) };
+    (outcome { $($variants:tt)* }) => { super::Shape::Response };
+}
+
+macro_rules! administration {
+    ($($(#[doc = $doc:literal])* $name:ident $(($($arguments:tt)*))?: $again:ident, $order:ident;)*) => {
+        &[$(super::Administrative {
+            docs: &[$($doc),*],
+            name: stringify!($name),
+            arguments: last!($(fields!($($arguments)*))?),
+            again: again!($again),
+            is_ordered: order!($order),
+        }),*]
+    };
+}
+
+macro_rules! again {
+    (repeatable) => {
+        super::Again::Repeatable
+    };
+    (once) => {
+        super::Again::Once
+    };
+    (unrepeatable) => {
+        super::Again::Unrepeatable
+    };
+}
+
+macro_rules! order {
+    (ordered) => {
+        true
+    };
+    (unordered) => {
+        false
+    };
 }
 
 macro_rules! fields {

@@ -12,6 +12,7 @@ use super::answers::{Answer, Members};
 use super::arguments::Arguments;
 use crate::engine::SegmentQuery;
 use crate::error::{Error, Result};
+use crate::session::codec::contract::admin::Inspection;
 use crate::session::inspect;
 use crate::tablestore::{Hidden, Instance};
 use js_sys::Uint8Array;
@@ -20,17 +21,17 @@ use wasm_bindgen::{JsCast as _, JsValue};
 /// How long a reader of events waits for the next one, ms.
 const MOST_WAIT_MS: u32 = 20_000;
 
-/// Runs the operation called `op`.
-pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) -> Result<JsValue> {
+/// Runs an operation.
+pub(super) async fn run(instance: &Instance, op: Inspection, arguments: &Arguments) -> Result<JsValue> {
     Ok(match op {
-        "describeStore" => layout::layout(instance, &instance.inspect().layout()),
-        "describeSegment" => segment(instance, arguments).await?,
-        "getTracedRow" => {
+        Inspection::DescribeStore => layout::layout(instance, &instance.inspect().layout()),
+        Inspection::DescribeSegment => segment(instance, arguments).await?,
+        Inspection::GetTracedRow => {
             let (response, traced) = inspect::traced_row(instance, frame(arguments)?.unwrap_or_default()).await?;
             let trace = traced.as_ref().map(trace::trace);
             Members::default().and("response", Answer::Bytes(&response)).and("trace", trace).end().to_js()
         }
-        "getStoredRow" => {
+        Inspection::GetStoredRow => {
             let (response, stored) = inspect::stored_row(instance, frame(arguments)?.unwrap_or_default()).await?;
             let hidden = Answer::list(&stored.hidden, |hidden| match hidden {
                 None => Answer::Null,
@@ -40,24 +41,23 @@ pub(super) async fn run(instance: &Instance, op: &str, arguments: &Arguments) ->
             let answer = Members::default().and("response", Answer::Bytes(&response)).and("hidden", hidden);
             answer.and("isStored", stored.is_stored).and("exists", stored.is_there).end().to_js()
         }
-        "getWorkEvents" => work::events(instance, &instance.inspect().work_events(position(arguments)?)?),
-        "awaitWorkEvents" => {
+        Inspection::GetWorkEvents => work::events(instance, &instance.inspect().work_events(position(arguments)?)?),
+        Inspection::AwaitWorkEvents => {
             let events = instance.inspect().await_work_events(position(arguments)?, MOST_WAIT_MS).await?;
             work::events(instance, &events)
         }
-        "pauseWork" => {
+        Inspection::PauseWork => {
             instance.inspect().pause_work().await?;
             work::due(instance, &[]).await?
         }
-        "stepWork" => {
+        Inspection::StepWork => {
             let done = instance.inspect().step_work().await?;
             work::due(instance, &done).await?
         }
-        "resumeWork" => {
+        Inspection::ResumeWork => {
             instance.inspect().resume_work()?;
             JsValue::UNDEFINED
         }
-        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
     })
 }
 
