@@ -46,7 +46,7 @@ export interface FollowerTab {
   watchAnew(): void;
   /** A session has answered a ping. */
   pong(progress: number): void;
-  agree(client: Client, options: EngineOptions, ask: (op: string) => Promise<unknown>): Promise<boolean>;
+  agree(client: Client, options: EngineOptions, ask: (op: AdminOperation) => Promise<unknown>): Promise<boolean>;
   onClock(now: number): void;
   linked(client: Client, host: EngineHost): void;
   refuse(client: Client, error: TabStoreError): void;

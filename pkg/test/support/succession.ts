@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { Client } from "../../src/client/client.js";
 import { OpenDatabase } from "../../src/open/database.js";
-import { Following } from "../../src/tabs/follow.js";
+import { Following } from "../../src/tabs/following.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../../src/host/host.js";
 import { Leader } from "../../src/tabs/leader.js";
 import { FakeEngine, newDisk } from "./engine.js";
