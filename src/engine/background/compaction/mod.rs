@@ -203,7 +203,9 @@ impl Compactor {
         })
     }
 
-    /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
+    /// The next compaction. With `quiet` it ignores readers at older instants. A gate of [`Module::Compaction`], which must be
+    /// loaded.
+    #[inline(never)]
     pub(crate) fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.store.view.borrow();
         // A reader at the present instant sees everything in segments.
@@ -270,8 +272,8 @@ impl Compactor {
             if self.house.is_paused.get() {
                 return Ok(());
             }
-            let change = self.next_change();
-            if change.is_none() && !self.may_need_work() {
+            let (change, may_change) = self.look_for_change();
+            if !may_change && !self.may_need_work() {
                 return Ok(());
             }
             if !self.runtime.env.has(Module::Compaction) {

@@ -22,6 +22,7 @@ use crate::engine::work::{CompactionReason, DoneWork, SplitReason, WorkLine};
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
+use crate::modules::Module;
 use std::rc::Rc;
 
 /// A tree with this many partitions is not split by load any more.
@@ -106,7 +107,27 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 }
 
 impl Compactor {
-    /// The next change of partitions: splits by load, splits by size, merges.
+    /// Whether a partition may have to be split or merged.
+    fn may_need_change(&self) -> bool {
+        let (view, most) = (self.store.view.borrow(), self.runtime.options.shape.partition_bytes);
+        let is_one = |all: &[Rc<Partition>]| matches!(all, [only] if only.bytes() <= most) || all.is_empty();
+        !self.store.traffic.hot().is_empty() || !view.version.trees.values().all(|partitions| is_one(partitions.all()))
+    }
+
+    /// The next change of partitions, if its code is there, and whether there may be one if it is not.
+    pub(super) fn look_for_change(&self) -> (Option<Change>, bool) {
+        if self.runtime.env.has(Module::Compaction) {
+            let change = self.next_change();
+            let is_there = change.is_some();
+            (change, is_there)
+        } else {
+            (None, self.may_need_change())
+        }
+    }
+
+    /// The next change of partitions: splits by load, splits by size, merges. A gate of [`Module::Compaction`], which must be
+    /// loaded.
+    #[inline(never)]
     pub(crate) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
         let view = self.store.view.borrow();
@@ -176,7 +197,7 @@ impl Compactor {
         };
         self.runtime.clock.watch(&self.runtime.health);
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
-        if self.runtime.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
+        if self.runtime.options.auto_compact && (self.look_for_change().1 || self.is_overdue(now)) {
             self.store.must_search.set(true);
             self.runtime.tell(News::WorkDue);
         } else if !self.house.has_started.get() {
