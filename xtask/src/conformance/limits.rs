@@ -16,7 +16,7 @@ const AZURE: [&str; 8] = [
     "src/azure/key.rs",
     "src/azure/entity.rs",
     "src/azure/edm.rs",
-    "src/azure/filter/mod.rs",
+    "src/azure/filter/tree.rs",
     "src/azure/store.rs",
     "src/doors/azure/mod.rs",
     "src/doors/azure/acl.rs",
