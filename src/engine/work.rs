@@ -1,4 +1,4 @@
-//! Background work as an observer hears of it: who asked for that pays for it, and nobody else does.
+//! Background work as an observer hears of it. It costs nothing unless somebody observes.
 //!
 //! The engine knows one observer, and tells it of work that has begun and that is done. What it makes of that is in
 //! [`inspect`](super::inspect), which is a module of its own. Only code of that module makes observers, so the engine can call them.

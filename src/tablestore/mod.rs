@@ -6,12 +6,12 @@
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 //!
-//! Each room uses those below it, and no two files use each other (`cargo xtask structure` checks that):
+//! Each room uses those below it. No two files use each other: `cargo xtask structure` checks that.
 //!
 //! | room | has |
 //! |---|---|
 //! | `instance` | what others call; passes the state to an operation |
-//! | `operations`, `stream`, `foreign`, `inspect` | functions over the state, by the operation |
+//! | `inspect`, `foreign`, `operations`, `stream` | functions over the state, by the operation; each uses those behind it |
 //! | `state` | what an open instance holds: an owner for each part, and what takes several of them |
 //! | `rows` | requests on rows: checked, decided and read. Nothing here waits |
 //! | `units` | what operations cost, counted and limited |

@@ -1,4 +1,4 @@
-//! Opening a store: its contents, the lead, readiness, and the salvage of a damaged one.
+//! Opening a store: its contents, the lead, and the salvage of a damaged one.
 
 pub(super) mod contents;
 pub(super) mod parts;
