@@ -5,7 +5,7 @@ use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options, Shape};
-use tabstore::model::KeyType;
+use tabstore::model::{KeyType, KeyValue};
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::modules::Module;
 use tabstore::session::codec::responses;
@@ -380,4 +380,29 @@ fn code_that_cannot_be_loaded_is_asked_for_after_a_pause() {
     assert!(store.all(id(3)).is_some());
     store.env.run_until_idle();
     assert!(store.instance.metrics().compactions > 0, "it goes on");
+}
+
+/// A store of several partitions that are in good shape asks for no code of compaction, however long it is read.
+#[test]
+fn p1_partitions_in_good_shape_ask_for_no_code() {
+    let shape = Shape { partition_operations: 0, ..Shape::TINY };
+    let options = Options { clock: ClockMode::Injected, shape, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    let noise = |row: i64| "x".repeat(20) + &row.wrapping_mul(0x5DEE_CE66_D1CE_4E5B).to_string();
+    (0..150).for_each(|row| store.put(id(row), &[cell("a", text(&noise(row)))]));
+    store.compact();
+    store.env.run(store.instance.split_partition("t", &KeyValue::Integer(75))).expect("cut");
+    store.compact();
+    assert_eq!(store.instance.describe_table("t").expect("there").partitions.len(), 2);
+    store.env.leave_out(&[Module::Compaction]);
+    store.env.set_offline(true);
+    let told = troubles(&store.instance);
+    for _ in 0..120 {
+        store.env.advance(1000);
+        assert!(store.all(id(3)).is_some());
+        store.env.run_until_idle();
+    }
+    assert_eq!(*told.borrow(), Vec::<String>::new());
+    assert_eq!(store.instance.describe_table("t").expect("there").partitions.len(), 2);
 }

@@ -12,6 +12,7 @@
 
 use super::{Change, Compactor};
 use crate::collections::sort::sort_by;
+use crate::engine::base::options::Shape;
 use crate::engine::base::wiring::News;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::versions::part::Part;
@@ -107,11 +108,29 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 }
 
 impl Compactor {
-    /// Whether a partition may have to be split or merged.
+    /// Whether there is a next change, for as long as its code is not there: all but where a partition with too much traffic can be
+    /// cut. So a store whose partitions are in good shape does not ask for the code.
     fn may_need_change(&self) -> bool {
-        let (view, most) = (self.store.view.borrow(), self.runtime.options.shape.partition_bytes);
-        let is_one = |all: &[Rc<Partition>]| matches!(all, [only] if only.bytes() <= most) || all.is_empty();
-        !self.store.traffic.hot().is_empty() || !view.version.trees.values().all(|partitions| is_one(partitions.all()))
+        let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
+        if !self.store.traffic.hot().is_empty() {
+            return true;
+        }
+        let (view, least) = (self.store.view.borrow(), Self::merge_bytes(shape));
+        view.version.trees.iter().any(|(&tree, partitions)| {
+            let all = partitions.all();
+            let is_cold = |one: &Partition| self.store.traffic.is_cold(tree, one.id, now);
+            let is_large =
+                |one: &Rc<Partition>| one.bytes() > shape.partition_bytes && self.may_be_split(one.id, one.bytes());
+            let is_small = |pair: &[Rc<Partition>]| {
+                pair.iter().map(|one| one.bytes()).sum::<u64>() < least && pair.iter().all(|one| is_cold(one))
+            };
+            !view.dropped_trees.contains(tree) && (all.iter().any(is_large) || all.windows(2).any(is_small))
+        })
+    }
+
+    /// Less than half of the split size, or merged partitions would be split again.
+    fn merge_bytes(shape: &Shape) -> u64 {
+        shape.merge_bytes.min(shape.partition_bytes / 2)
     }
 
     /// The next change of partitions, if its code is there, and whether there may be one if it is not.
@@ -144,8 +163,7 @@ impl Compactor {
             }
             self.store.traffic.start_anew(tree, id, now);
         }
-        // Less than half of the split size, or merged partitions would be split again.
-        let least = shape.merge_bytes.min(shape.partition_bytes / 2);
+        let least = Self::merge_bytes(shape);
         for (&tree, partitions) in view.version.trees.iter() {
             if view.dropped_trees.contains(tree) {
                 continue;
@@ -197,7 +215,9 @@ impl Compactor {
         };
         self.runtime.clock.watch(&self.runtime.health);
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
-        if self.runtime.options.auto_compact && (self.look_for_change().1 || self.is_overdue(now)) {
+        let may_look = self.runtime.env.has(Module::Compaction) || self.house.compactions.may_load(now);
+        let is_due = || (may_look && self.look_for_change().1) || self.is_overdue(now);
+        if self.runtime.options.auto_compact && is_due() {
             self.store.must_search.set(true);
             self.runtime.tell(News::WorkDue);
         } else if !self.house.has_started.get() {
