@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { failureOf, stackLine } from "../src/code/failures.ts";
 import { EXAMPLES } from "../src/code/examples.ts";
-import { bodyOf, LOADER, ProgramError, wrongLine } from "../src/lib/program.ts";
+import { bodyOf, LOADER, ProgramError, wrongLine, typedBefore } from "../src/lib/program.ts";
 import { logText, valueText } from "../src/lib/shown-value.ts";
 
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (...given: unknown[]) => Promise<unknown>;
@@ -101,4 +101,13 @@ test("W1: values are shown as a browser's console shows them", () => {
   assert.equal(valueText(Array.from({ length: 102 }, () => 1)).endsWith("… 2 more\n]"), true);
   assert.ok(valueText("x".repeat(50_000)).length < 11_000);
   assert.equal(logText(["n is", 3, { a: 1 }]), "n is 3 { a: 1 }");
+});
+
+test("W1: what a person typed can be brought back, however many examples are looked at meanwhile", () => {
+  const first = typedBefore({ old: "typed", isTyped: true, before: undefined, text: "example" });
+  assert.equal(first, "typed");
+  assert.equal(typedBefore({ old: "example", isTyped: false, before: first, text: "another" }), "typed");
+  assert.equal(typedBefore({ old: "another", isTyped: false, before: first, text: "typed" }), undefined, "it is back");
+  assert.equal(typedBefore({ old: " ", isTyped: true, before: first, text: "example" }), "typed", "nothing was typed");
+  assert.equal(typedBefore({ old: "newer", isTyped: true, before: first, text: "example" }), "newer");
 });

@@ -140,6 +140,8 @@ export class Follower extends CallQueue implements Record<HandleAction, (detail:
   private expect(port: PortLike): void {
     const { tab, client } = this;
     const session = (this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
+      // Of a session that has ended nothing counts any more.
+      if (session.failure !== undefined) return;
       if (message.kind === "bye") {
         this.on("bye");
       } else if (message.kind === "pong") {

@@ -134,7 +134,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
         onBack={() => setConflict(undefined)}
         onOverwrite={() => action.run(() => put({}))}
         onReload={reload}
-        onClose={onClose}
+        onClose={() => setConflict(undefined)}
       />
     );
   }

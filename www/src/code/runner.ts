@@ -64,6 +64,8 @@ export class Runner {
     worker.onmessage = ({ data }) => {
       if (worker !== this.#worker) return;
       if (data.kind === "ready") {
+        // The program has the same port, and may say anything.
+        if (this.#timer !== undefined) return;
         worker.postMessage({ kind: "run", instance, body });
         this.#timer = setInterval(() => this.#ask(), ASK_MS);
       } else this.#hear(data);

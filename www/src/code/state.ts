@@ -1,6 +1,6 @@
 /** The program of the console: its text, which a reload keeps, and what it has said. They outlast the view. */
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, untracked } from "@preact/signals";
 import { TabStoreError, type Database } from "tabstore";
 
 import { bodyOf, ProgramError, wrongLine } from "../lib/program.ts";
@@ -46,8 +46,8 @@ function noteCalls(made: readonly MadeCall[]): void {
 const runner = new Runner(() => new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "code" }), {
   outcome: (now) => {
     outcome.value = now;
-    // It may have made tables.
-    if (now.kind === "done" || now.kind === "failed") readAgain();
+    // It may have made tables. An effect that ends it is not one of the list.
+    if (!["none", "starting", "running"].includes(now.kind)) untracked(readAgain);
   },
   output: add,
   calls: noteCalls,

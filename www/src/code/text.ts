@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 
+import { typedBefore } from "../lib/program.ts";
 import { showCodeView } from "../state/route.ts";
 import { EXAMPLES } from "./examples.ts";
 
@@ -35,11 +36,16 @@ export function setProgram(text: string): void {
   }
 }
 
-/** Puts another program in its place. What was typed can be brought back. */
+/** What the console itself put there last. */
+let placed: string | undefined;
+
+/** Puts another program in its place. What was typed can be brought back, however many others are looked at meanwhile. */
 export function replaceProgram(text: string): void {
   const old = program.value;
   if (old === text) return;
-  before.value = old.trim() === "" || Object.values<string>(EXAMPLES).includes(old) ? undefined : old;
+  const isTyped = old !== placed && !Object.values<string>(EXAMPLES).includes(old);
+  before.value = typedBefore({ old, isTyped, before: before.value, text });
+  placed = text;
   setProgram(text);
   replacements.value += 1;
 }
