@@ -130,6 +130,7 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
   const all = useMemo(() => chosen ?? [...new Set(rows.flatMap((row) => row.columnNames))].sort(), [rows, chosen]);
   const [editing, setEditing] = useState<Editing>();
   const scroller = useRef<HTMLDivElement>(null);
+  const pressed = useRef<ReturnType<typeof cellAt>>(undefined);
   const keys = table.primaryKey.length;
   const { names, partly, pager, onScroll } = useColumnWindow(all, rows.length, keys, scroller, editing !== undefined);
   const columns = useMemo(() => names.map((name) => columnOf(rows, name)), [rows, names.join()]);
@@ -150,7 +151,9 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
   }, [left]);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
   const begin = (event: Event, opens: boolean) => {
-    const at = cellAt(event);
+    // If the cell before was left by this press, and its row shrank, the press and its end are on two cells: the first one is meant.
+    const isBetween = event.target instanceof HTMLTableRowElement || event.target === event.currentTarget;
+    const at = isBetween ? pressed.current : cellAt(event);
     const row = rows[at?.place ?? -1];
     if (at === undefined || row === undefined) return;
     if (onEdit !== undefined && at.column !== undefined) {
@@ -191,6 +194,9 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
           <tbody
             ref={body}
             onFocusIn={(event) => focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0)}
+            onPointerDown={(event) => {
+              pressed.current = cellAt(event);
+            }}
             onClick={(event) => begin(event, true)}
             onKeyDown={(event) => {
               if (event.key === "F2" || (event.key === "Enter" && event.target instanceof HTMLTableCellElement)) begin(event, false);
