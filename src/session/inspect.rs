@@ -49,7 +49,8 @@ pub async fn traced_row(instance: &Instance, frame: Vec<u8>) -> Result<(Vec<u8>,
     Ok((response.take(), trace))
 }
 
-/// Reads the stored versions of a row; see [`Instance::stored_row`]. The first is a frame with a response to GET_ROW.
+/// Reads the stored versions of a row; see [`Inspection::stored_row`](crate::tablestore::Inspection::stored_row). The first is a
+/// frame with a response to GET_ROW.
 ///
 /// # Errors
 /// As for [`traced_row`], and those of the read.
@@ -64,7 +65,7 @@ pub async fn stored_row(instance: &Instance, frame: Vec<u8>) -> Result<(Vec<u8>,
 /// Reads a segment. The row of a frame with GET_ROW is the one that the filter is asked for.
 ///
 /// # Errors
-/// As for [`Instance::segment`] and [`traced_row`].
+/// As for [`Inspection::segment`](crate::tablestore::Inspection::segment) and [`traced_row`].
 pub async fn segment(
     instance: &Instance,
     id: u64,
