@@ -105,7 +105,7 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
         title={title}
         size="side"
         step="conflict"
-        onClose={onClose}
+        onClose={() => setConflict(undefined)}
         footer={
           <>
             <button type="button" class="button" onClick={() => setConflict(undefined)}>

@@ -193,7 +193,11 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
           />
           <tbody
             ref={body}
-            onFocusIn={(event) => focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0)}
+            onFocusIn={(event) => {
+              focused((event.target as Element).closest("tr")?.sectionRowIndex ?? 0);
+              // The focus has scrolled. To wait for the event that tells so would leave the next key without a cell to go to.
+              onScroll();
+            }}
             onPointerDown={(event) => {
               pressed.current = cellAt(event);
             }}

@@ -63,6 +63,9 @@ effect(() => {
   ofDatabase = undefined;
 });
 
+// A page that waits in the back/forward cache must not keep a program that could lead other tabs, and is frozen.
+addEventListener("pagehide", () => runner.stop());
+
 /** Empties the output. */
 export function clear(): void {
   output.value = [];
