@@ -2,7 +2,7 @@
 
 use super::events::{WorkEvent, WorkPart, inputs_of};
 use crate::engine::Engine;
-use crate::engine::background::compaction::{Change, Compactor, Work as Job, work_of_compaction};
+use crate::engine::background::compaction::{Change, Compactor, Work as Job, do_next_work};
 use crate::engine::background::flush::Flusher;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
@@ -113,18 +113,21 @@ impl Engine {
             return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
         }
         self.compactor.load_compaction().await?;
-        if let Some(change) = self.compactor.next_change() {
-            let (tree, partition) = change.place();
-            return Ok(Some(match change {
-                Change::Split(..) => DueWork::Split { tree, partition },
-                Change::Merge(..) => DueWork::Merge { tree, partition },
-            }));
-        }
-        Ok(self.compactor.next_job(false).map(|job| {
-            let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
-            let inputs = inputs_of(job.tree, &inputs);
-            DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) }
-        }))
+        Ok(match self.compactor.next_work() {
+            Some(Job::Change(change)) => {
+                let (tree, partition) = change.place();
+                Some(match change {
+                    Change::Split(..) => DueWork::Split { tree, partition },
+                    Change::Merge(..) => DueWork::Merge { tree, partition },
+                })
+            }
+            Some(Job::Job(job)) => {
+                let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
+                let inputs = inputs_of(job.tree, &inputs);
+                Some(DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) })
+            }
+            Some(Job::All) | None => None,
+        })
     }
 }
 
@@ -142,13 +145,5 @@ async fn step(flusher: Rc<Flusher>, compactor: Rc<Compactor>) -> Result<()> {
         return flushed.map(drop).inspect_err(|error| flusher.flush_failed(error));
     }
     let _hold = compactor.hold_compaction().await?;
-    if let Some(change) = compactor.next_change() {
-        let (tree, id) = change.place();
-        let done = work_of_compaction(&compactor, Job::Change(change)).await;
-        compactor.note(tree, id, done)?;
-    } else if let Some(job) = compactor.next_job(false) {
-        work_of_compaction(&compactor, Job::Job(job)).await?;
-    }
-    compactor.space.drop_unreferenced().await;
-    Ok(())
+    do_next_work(&compactor).await.map(drop)
 }

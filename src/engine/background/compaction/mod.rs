@@ -84,6 +84,23 @@ pub(crate) fn work_of_compaction(compactor: &Compactor, work: Work) -> Pin<Box<d
     })
 }
 
+/// Does the next piece of work. Returns whether there was one. A gate of [`Module::Compaction`], which must be loaded.
+#[inline(never)]
+pub(crate) fn do_next_work(compactor: &Compactor) -> Pin<Box<dyn Future<Output = Result<bool>> + '_>> {
+    Box::pin(async move {
+        let Some(work) = compactor.next_work() else { return Ok(false) };
+        let changed = if let Work::Change(change) = &work { Some(change.place()) } else { None };
+        let done = work_of_compaction(compactor, work).await;
+        match changed {
+            Some((tree, id)) => compactor.note(tree, id, done)?,
+            None => done?,
+        }
+        // Until now the job itself held the segments that it replaced.
+        compactor.space.drop_unreferenced().await;
+        Ok(true)
+    })
+}
+
 /// The work on one partition.
 struct PartitionJob {
     partition: Rc<Partition>,
@@ -203,10 +220,16 @@ impl Compactor {
         })
     }
 
+    /// The next piece of work: a change of partitions before a job. A gate of [`Module::Compaction`], which must be loaded.
+    #[inline(never)]
+    pub(crate) fn next_work(&self) -> Option<Work> {
+        self.next_change().map(Work::Change).or_else(|| self.next_job(false).map(Work::Job))
+    }
+
     /// The next compaction. With `quiet` it ignores readers at older instants. A gate of [`Module::Compaction`], which must be
     /// loaded.
     #[inline(never)]
-    pub(crate) fn next_job(&self, quiet: bool) -> Option<Job> {
+    fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.store.view.borrow();
         // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.store.holds.all_see(view.version.next_seqno.saturating_sub(1));
@@ -244,7 +267,7 @@ impl Compactor {
 
     /// Whether work has been due for the grace period. The engine asks whenever it looks at the clock. Work that does not
     /// get done is tried again after the same time.
-    pub(crate) fn is_overdue(&self, now: i64) -> bool {
+    fn is_overdue(&self, now: i64) -> bool {
         let compactions = &self.house.compactions;
         if compactions.is_running.get() {
             return false;
@@ -263,7 +286,7 @@ impl Compactor {
 
     /// Compacts until every partition is in shape; splits and merges partitions first. A partition that cannot be read is
     /// skipped.
-    pub(crate) async fn compact_in_background(&self) -> Result<()> {
+    async fn compact_in_background(&self) -> Result<()> {
         loop {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
@@ -272,33 +295,18 @@ impl Compactor {
             if self.house.is_paused.get() {
                 return Ok(());
             }
-            let (change, may_change) = self.look_for_change();
-            if !may_change && !self.may_need_work() {
-                return Ok(());
-            }
-            if !self.runtime.env.has(Module::Compaction) {
-                if !self.house.compactions.may_load(self.runtime.clock.steady_ms()) {
+            if self.runtime.env.has(Module::Compaction) {
+                if !do_next_work(self).await? && !self.house.compactions.quarantine.may_have_room() {
                     return Ok(());
                 }
-                self.load_compaction().await?;
-                // The version may have changed meanwhile.
                 continue;
             }
-            if let Some(change) = change {
-                let (tree, id) = change.place();
-                let done = work_of_compaction(self, Work::Change(change)).await;
-                self.note(tree, id, done)?;
-            } else {
-                let Some(job) = self.next_job(false) else {
-                    if self.house.compactions.quarantine.may_have_room() {
-                        continue;
-                    }
-                    return Ok(());
-                };
-                work_of_compaction(self, Work::Job(job)).await?;
+            let is_due = self.may_need_change() || self.may_need_work();
+            if !is_due || !self.house.compactions.may_load(self.runtime.clock.steady_ms()) {
+                return Ok(());
             }
-            // Until now the job itself held the segments that it replaced.
-            self.space.drop_unreferenced().await;
+            // The version may change meanwhile.
+            self.load_compaction().await?;
         }
     }
 
@@ -340,7 +348,7 @@ impl Compactor {
     }
 
     /// Records the outcome of work on a partition: one that cannot be read is skipped for a while.
-    pub(crate) fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
+    fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
             Ok(()) => self.house.compactions.quarantine.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),

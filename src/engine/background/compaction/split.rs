@@ -110,7 +110,7 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 impl Compactor {
     /// Whether there is a next change, for as long as its code is not there: all but where a partition with too much traffic can be
     /// cut. So a store whose partitions are in good shape does not ask for the code.
-    fn may_need_change(&self) -> bool {
+    pub(super) fn may_need_change(&self) -> bool {
         let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
         if !self.store.traffic.hot().is_empty() {
             return true;
@@ -133,21 +133,10 @@ impl Compactor {
         shape.merge_bytes.min(shape.partition_bytes / 2)
     }
 
-    /// The next change of partitions, if its code is there, and whether there may be one if it is not.
-    pub(super) fn look_for_change(&self) -> (Option<Change>, bool) {
-        if self.runtime.env.has(Module::Compaction) {
-            let change = self.next_change();
-            let is_there = change.is_some();
-            (change, is_there)
-        } else {
-            (None, self.may_need_change())
-        }
-    }
-
     /// The next change of partitions: splits by load, splits by size, merges. A gate of [`Module::Compaction`], which must be
     /// loaded.
     #[inline(never)]
-    pub(crate) fn next_change(&self) -> Option<Change> {
+    pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
         let view = self.store.view.borrow();
         for (tree, id) in self.store.traffic.hot() {
@@ -215,9 +204,11 @@ impl Compactor {
         };
         self.runtime.clock.watch(&self.runtime.health);
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
-        let may_look = self.runtime.env.has(Module::Compaction) || self.house.compactions.may_load(now);
-        let is_due = || (may_look && self.look_for_change().1) || self.is_overdue(now);
-        if self.runtime.options.auto_compact && is_due() {
+        let may_change = || match self.runtime.env.has(Module::Compaction) {
+            true => self.next_change().is_some(),
+            false => self.house.compactions.may_load(now) && self.may_need_change(),
+        };
+        if self.runtime.options.auto_compact && (may_change() || self.is_overdue(now)) {
             self.store.must_search.set(true);
             self.runtime.tell(News::WorkDue);
         } else if !self.house.has_started.get() {
