@@ -12,7 +12,6 @@
 
 use super::{Change, Compactor};
 use crate::collections::sort::sort_by;
-use crate::engine::base::options::Shape;
 use crate::engine::base::wiring::News;
 use crate::engine::rows::keys::partition_of;
 use crate::engine::versions::part::Part;
@@ -111,34 +110,37 @@ impl Compactor {
     /// Whether there is a next change, for as long as its code is not there: all but where a partition with too much traffic can be
     /// cut. So a store whose partitions are in good shape does not ask for the code.
     pub(super) fn may_need_change(&self) -> bool {
-        let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
-        if !self.store.traffic.hot().is_empty() {
-            return true;
-        }
-        let (view, least) = (self.store.view.borrow(), Self::merge_bytes(shape));
-        view.version.trees.iter().any(|(&tree, partitions)| {
-            let all = partitions.all();
-            let is_cold = |one: &Partition| self.store.traffic.is_cold(tree, one.id, now);
-            let is_large =
-                |one: &Rc<Partition>| one.bytes() > shape.partition_bytes && self.may_be_split(one.id, one.bytes());
-            let is_small = |pair: &[Rc<Partition>]| {
-                pair.iter().map(|one| one.bytes()).sum::<u64>() < least && pair.iter().all(|one| is_cold(one))
-            };
-            !view.dropped_trees.contains(tree) && (all.iter().any(is_large) || all.windows(2).any(is_small))
-        })
+        let (view, now) = (self.store.view.borrow(), self.runtime.clock.steady_ms());
+        let mut trees = view.version.trees.iter().filter(|(tree, _)| !view.dropped_trees.contains(**tree));
+        !self.store.traffic.hot().is_empty()
+            || trees.any(|(&tree, partitions)| {
+                let mut pairs = partitions.all().windows(2);
+                partitions.all().iter().any(|one| self.is_too_large(one))
+                    || pairs.any(|pair| matches!(pair, [left, next] if self.may_merge(tree, [left, next], now)))
+            })
     }
 
-    /// Less than half of the split size, or merged partitions would be split again.
-    fn merge_bytes(shape: &Shape) -> u64 {
-        shape.merge_bytes.min(shape.partition_bytes / 2)
+    /// Whether a partition holds too much, and has grown since it was found to have one partition key.
+    fn is_too_large(&self, partition: &Partition) -> bool {
+        let bytes = partition.bytes();
+        let grown_from = |found: &u64| bytes > found + found / 4;
+        bytes > self.runtime.options.shape.partition_bytes
+            && self.house.compactions.oversized_keys.borrow().get(&partition.id).is_none_or(grown_from)
+    }
+
+    /// Whether two neighbours hold little together, and had little traffic for a while.
+    fn may_merge(&self, tree: TreeId, pair: [&Partition; 2], now: i64) -> bool {
+        let shape = &self.runtime.options.shape;
+        // Less than half of the split size, or merged partitions would be split again.
+        pair.iter().map(|one| one.bytes()).sum::<u64>() < shape.merge_bytes.min(shape.partition_bytes / 2)
+            && pair.iter().all(|one| self.store.traffic.is_cold(tree, one.id, now))
     }
 
     /// The next change of partitions: splits by load, splits by size, merges. A gate of [`Module::Compaction`], which must be
     /// loaded.
     #[inline(never)]
     pub(super) fn next_change(&self) -> Option<Change> {
-        let (shape, now) = (&self.runtime.options.shape, self.runtime.clock.steady_ms());
-        let view = self.store.view.borrow();
+        let (view, now) = (self.store.view.borrow(), self.runtime.clock.steady_ms());
         for (tree, id) in self.store.traffic.hot() {
             let partitions = view.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
@@ -152,38 +154,28 @@ impl Compactor {
             }
             self.store.traffic.start_anew(tree, id, now);
         }
-        let least = Self::merge_bytes(shape);
         for (&tree, partitions) in view.version.trees.iter() {
             if view.dropped_trees.contains(tree) {
                 continue;
             }
-            let is_cold = |id| self.store.traffic.is_cold(tree, id, now);
-            let mut before: Option<(PartitionId, u64)> = None;
+            let mut before: Option<&Partition> = None;
             for partition in partitions.all() {
                 if self.house.compactions.quarantine.holds(partition.id, now) {
                     before = None;
                     continue;
                 }
-                let (id, bytes) = (partition.id, partition.bytes());
-                if bytes > shape.partition_bytes && self.may_be_split(id, bytes) {
+                if self.is_too_large(partition) {
                     return Some(Change::Split(tree, Some(Rc::clone(partition)), None));
                 }
-                if let Some((other, others)) = before.replace((id, bytes))
-                    && bytes + others < least
-                    && is_cold(other)
+                if let Some(left) = before.replace(partition)
+                    && self.may_merge(tree, [left, partition], now)
                     && !self.house.compactions.quarantine.is_full(now)
-                    && is_cold(id)
                 {
-                    return Some(Change::Merge(tree, other));
+                    return Some(Change::Merge(tree, left.id));
                 }
             }
         }
         None
-    }
-
-    /// Whether a partition has grown since it was found to have one partition key.
-    fn may_be_split(&self, id: PartitionId, bytes: u64) -> bool {
-        self.house.compactions.oversized_keys.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
     }
 
     /// Performs a change of partitions.
