@@ -69,7 +69,7 @@ pub(crate) enum Work {
 
 /// Does work. A gate of [`Module::Compaction`], which must be loaded.
 #[inline(never)]
-pub(crate) fn work_of_compaction(compactor: &Compactor, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+fn work_of_compaction(compactor: &Compactor, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         let at_work = &compactor.house.compactions.at_work;
         at_work.set(true);
@@ -170,10 +170,15 @@ impl Compactor {
 
     /// Merges every tree into one level with its current options. Data that the options hide is removed for good (V3, V5).
     pub(crate) async fn compact(self: &Rc<Self>) -> Result<()> {
+        self.do_apart(Box::new(|_| Work::All)).await
+    }
+
+    /// Does the work that `find` chooses once no other compaction runs. It does not stop half way when the caller goes away.
+    async fn do_apart(self: &Rc<Self>, find: Box<dyn FnOnce(&Self) -> Work>) -> Result<()> {
         let compactor = Rc::clone(self);
         let work = async move {
             let _hold = compactor.hold_compaction().await?;
-            work_of_compaction(&compactor, Work::All).await
+            work_of_compaction(&compactor, find(&compactor)).await
         };
         self.runtime.apart(Box::pin(work)).await
     }

@@ -1,7 +1,6 @@
 //! Cuts and merges partitions on demand.
 
-use super::Compactor;
-use super::{Change, Work, work_of_compaction};
+use super::{Change, Compactor, Work};
 use crate::engine::rows::keys::full_key;
 use crate::engine::versions::partition::PartitionId;
 use crate::error::Result;
@@ -15,13 +14,11 @@ impl Compactor {
     /// Errors of the storage; then nothing is cut.
     pub(crate) async fn split_partition(self: &Rc<Self>, tree: TreeId, at: &[u8]) -> Result<()> {
         let at = full_key(tree, at);
-        let compactor = Rc::clone(self);
-        let work = async move {
-            let _hold = compactor.hold_compaction().await?;
-            let change = Change::Split(tree, compactor.partition_with(tree, &at), Some(at));
-            work_of_compaction(&compactor, Work::Change(change)).await
+        let cut = move |compactor: &Self| {
+            let partition = compactor.partition_with(tree, &at);
+            Work::Change(Change::Split(tree, partition, Some(at)))
         };
-        self.runtime.apart(Box::pin(work)).await
+        self.do_apart(Box::new(cut)).await
     }
 
     /// Merges this partition and the next one of the tree, if there is one.
@@ -29,11 +26,6 @@ impl Compactor {
     /// # Errors
     /// Errors of the storage; then they stay two.
     pub(crate) async fn merge_partition(self: &Rc<Self>, tree: TreeId, left: PartitionId) -> Result<()> {
-        let compactor = Rc::clone(self);
-        let work = async move {
-            let _hold = compactor.hold_compaction().await?;
-            work_of_compaction(&compactor, Work::Change(Change::Merge(tree, left))).await
-        };
-        self.runtime.apart(Box::pin(work)).await
+        self.do_apart(Box::new(move |_| Work::Change(Change::Merge(tree, left)))).await
     }
 }
