@@ -1,7 +1,7 @@
 //! The metrics of an engine.
 
 use super::background::housekeeping::Housekeeping;
-use super::rows::keys::TREE_BYTES;
+use super::rows::keys::own_key;
 use super::space::Space;
 use super::store::Store;
 use super::versions::partition::PartitionId;
@@ -112,7 +112,7 @@ impl PartitionMetrics {
         let now = store.runtime.clock.steady_ms();
         let metrics = partitions.all().iter().map(|partition| Self {
             id: partition.id,
-            from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
+            from: own_key(&partition.from).to_vec(),
             bytes: partition.bytes(),
             entries: partition.entries(),
             operations_per_second: store.traffic.rate(tree, partition.id, now),

@@ -2,7 +2,7 @@
 
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::holds::Holds;
-use crate::engine::rows::keys::own;
+use crate::engine::rows::keys::own_key;
 use crate::engine::rows::row::{self, DatedFragment, Keep};
 use crate::engine::store::Store;
 use crate::engine::versions::backlog::LONG_NS;
@@ -248,7 +248,7 @@ impl WorkObserver for WorkRing {
             }
             DoneWork::Split { tree, left, right, at, reason } => {
                 self.merges_nothing(WorkLine::Compaction);
-                (WorkLine::Compaction, Work::Split { tree, left, right, at: own(at), reason })
+                (WorkLine::Compaction, Work::Split { tree, left, right, at: own_key(at).to_vec(), reason })
             }
             DoneWork::Merge { tree, left, right } => {
                 self.merges_nothing(WorkLine::Compaction);

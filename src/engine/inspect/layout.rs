@@ -3,7 +3,7 @@
 
 use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::rows::keys::{full_key, own};
+use crate::engine::rows::keys::{full_key, own_key};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::{Partition, PartitionId, Partitions};
 use crate::model::TreeId;
@@ -133,9 +133,10 @@ fn describe(memtable: &Memtable, is_frozen: bool) -> MemtableLayout {
 }
 
 fn tree_layout(tree: TreeId, partitions: &Partitions) -> TreeLayout {
+    let from = |partition: &Rc<Partition>| (partition.id, own_key(&partition.from).to_vec());
     TreeLayout {
         tree,
-        partitions: partitions.all().iter().map(|partition| (partition.id, own(&partition.from))).collect(),
+        partitions: partitions.all().iter().map(from).collect(),
         parts: partitions.all().iter().flat_map(parts_of).collect(),
     }
 }
@@ -151,8 +152,8 @@ fn part_layout(partition: PartitionId, level: usize, part: &Part) -> PartLayout 
         segment: segment.id.0,
         partition,
         level,
-        first_key: own(&part.first_key),
-        last_key: own(&part.last_key),
+        first_key: own_key(&part.first_key).to_vec(),
+        last_key: own_key(&part.last_key).to_vec(),
         bytes: part.bytes,
         entries: part.entries,
         blocks: segment.blocks,

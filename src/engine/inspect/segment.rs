@@ -1,8 +1,7 @@
 //! One segment, read from the storage: its blocks, its index, its filter, and some of its rows.
 
 use crate::engine::Engine;
-use crate::engine::rows::keys::own;
-use crate::engine::rows::keys::{full_key, tree_of};
+use crate::engine::rows::keys::{full_key, own_key, tree_of};
 use crate::engine::segment::cache::damaged;
 use crate::engine::versions::part::Segment;
 use crate::error::{Error, Result};
@@ -148,7 +147,7 @@ impl Engine {
                     bytes: record.len() as u64,
                     entries: block.len() as u64,
                     tree: block.key(0).and_then(tree_of).unwrap_or_default(),
-                    first_key: own(block.key(0).unwrap_or_default()),
+                    first_key: own_key(block.key(0).unwrap_or_default()).to_vec(),
                     is_continued: meta.is_continued(number),
                     is_cached: self.store.cache.holds(id),
                 });
@@ -216,6 +215,6 @@ fn row(block: &Block, id: BlockId, entry: &Entry<'_>, loaded: Option<u64>) -> Re
         let value = if let CellOp::Put(_, value) = cell.op { Some(value.to_owned()) } else { None };
         cells.push((cell.column.to_owned(), cell.op.version(), value));
     }
-    let tree = tree_of(entry.key).unwrap_or_default();
-    Ok(RowContents { tree, key: own(entry.key), seqno: loaded.unwrap_or(entry.seqno), kind, cells, has_more })
+    let (tree, key) = (tree_of(entry.key).unwrap_or_default(), own_key(entry.key).to_vec());
+    Ok(RowContents { tree, key, seqno: loaded.unwrap_or(entry.seqno), kind, cells, has_more })
 }

@@ -6,7 +6,7 @@
 use super::images::Images;
 use super::memtable::{Memtable, PRIVATE};
 use crate::engine::rows::holds::Holds;
-use crate::engine::rows::keys::TREE_BYTES;
+use crate::engine::rows::keys::{own_key, tree_of};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::model::CellChange;
@@ -37,11 +37,8 @@ impl Overlay {
     #[must_use]
     pub fn keys(&self) -> Vec<(TreeId, Vec<u8>)> {
         let rows = self.memtable.rows();
-        let own = |key: &[u8]| {
-            let (tree, key) = key.split_first_chunk::<TREE_BYTES>()?;
-            Some((TreeId(u32::from_be_bytes(*tree)), key.to_vec()))
-        };
-        rows.range(Bound::Unbounded, Bound::Unbounded).filter_map(|(key, _)| own(key)).collect()
+        let all = rows.range(Bound::Unbounded, Bound::Unbounded);
+        all.filter_map(|(key, _)| Some((tree_of(key)?, own_key(key).to_vec()))).collect()
     }
 
     /// Adds a fragment. The overlay made it itself, so it can be read.

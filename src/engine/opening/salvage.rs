@@ -6,7 +6,7 @@
 use crate::engine::base::missing::Missing;
 use crate::engine::memory::memtable;
 use crate::engine::read::reader::Reader;
-use crate::engine::rows::keys::{TREE_BYTES, before, tree_of};
+use crate::engine::rows::keys::{before, own_key, tree_of};
 use crate::engine::segment::cache::{Pins, RecordId, Usage};
 use crate::engine::store::Store;
 use crate::engine::versions::part::{Level, Part, Segment, TreeLevels};
@@ -50,11 +50,10 @@ pub(crate) async fn leave_out_damage(store: &Rc<Store>, reader: &Reader) -> Resu
         }
     }
     drop(view);
-    let without_tree = |key: &[u8]| key.get(TREE_BYTES..).unwrap_or_default().to_vec();
     let missing = lost.into_iter().map(|LostRange { error, tree, first, behind, .. }| Missing {
         error,
         tree: Some(tree),
-        keys: [without_tree(&first), without_tree(&behind)],
+        keys: [own_key(&first).to_vec(), own_key(&behind).to_vec()],
     });
     Ok(missing.collect())
 }

@@ -11,7 +11,7 @@
 use super::merge::{Merge, MergeStep};
 use super::reader::Reader;
 use crate::collections::sort::sort_by;
-use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
+use crate::engine::rows::keys::{Direction, KeyRange, own_key, partition_of, tree_range};
 use crate::engine::rows::row;
 use crate::engine::segment::cache::{DecodedRecord, Pins, Usage};
 use crate::engine::segment::sampler::{Sampler, weigh};
@@ -96,7 +96,7 @@ impl Reader {
         sort_by(&mut sorted, |a, b| partition_of(&a.0).cmp(partition_of(&b.0)));
         let mut masses: Vec<Mass> = Vec::new();
         for (key, weight) in sorted {
-            let partition = partition_of(key).get(TREE_BYTES..).unwrap_or_default();
+            let partition = own_key(partition_of(key));
             match masses.last_mut() {
                 Some(last) if last.partition == partition => {
                     last.bytes += weight.bytes;

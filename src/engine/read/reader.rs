@@ -12,7 +12,7 @@ use crate::engine::memory::images::{Image, Images};
 use crate::engine::memory::memtable::{PRIVATE, Rows};
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::rows::holds::Hold;
-use crate::engine::rows::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
+use crate::engine::rows::keys::{Direction, KeyRange, full_key, own_key, tree_of, tree_range};
 use crate::engine::rows::row::{self, DatedFragment, Depth, RowView};
 use crate::engine::segment::cache::{Pins, RecordId, Usage, damaged};
 use crate::engine::store::Store;
@@ -181,7 +181,7 @@ impl Reader {
                 fragments.retain(|dated| dated.seqno <= instant.asked.seqno() || dated.seqno >= PRIVATE);
             }
             row::view(fragments, (false, depth), |row| match row {
-                Some(row) => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
+                Some(row) => visit(own_key(key), row),
                 None => ControlFlow::Continue(()),
             })
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))

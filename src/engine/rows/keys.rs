@@ -58,6 +58,12 @@ pub(crate) fn tree_of(key: &[u8]) -> Option<TreeId> {
     key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id)))
 }
 
+/// A full key without its tree.
+#[inline]
+pub(crate) fn own_key(key: &[u8]) -> &[u8] {
+    key.get(TREE_BYTES..).unwrap_or_default()
+}
+
 pub(crate) fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
     let mut full = Vec::with_capacity(TREE_BYTES + key.len());
     full.extend_from_slice(&tree.0.to_be_bytes());
@@ -82,7 +88,7 @@ pub(crate) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
 
 /// The tree and the partition key of a key.
 pub(crate) fn partition_of(key: &[u8]) -> &[u8] {
-    let own = key.get(TREE_BYTES..).unwrap_or_default();
+    let own = own_key(key);
     let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
     key.get(..TREE_BYTES + length).unwrap_or(key)
 }
@@ -113,11 +119,6 @@ pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(boundary)
-}
-
-/// A key without its tree.
-pub(crate) fn own(key: &[u8]) -> Vec<u8> {
-    key.get(TREE_BYTES..).unwrap_or_default().to_vec()
 }
 
 #[cfg(test)]

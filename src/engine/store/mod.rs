@@ -20,7 +20,7 @@ use super::memory::memtable::Memtable;
 use super::memory::overlay::Overlay;
 use super::memory::waiting_records::Recorder;
 use super::rows::holds::Holds;
-use super::rows::keys::TREE_BYTES;
+use super::rows::keys::own_key;
 use super::segment::cache::BlockCache;
 use super::versions::backlog::MAX_FROZEN;
 use super::versions::partition::ShapeSeen;
@@ -177,7 +177,7 @@ impl Store {
         let partitions = view.version.trees.get(&tree);
         seen.is_other(partitions).then(|| {
             let behind = partitions.map_or(&[][..], |all| all.all()).iter().skip(1);
-            let own = behind.map(|partition| partition.from.get(TREE_BYTES..).unwrap_or_default().into());
+            let own = behind.map(|partition| own_key(&partition.from).into());
             std::iter::once(Box::default()).chain(own).collect()
         })
     }

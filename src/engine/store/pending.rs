@@ -5,7 +5,7 @@
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::latch::Latch;
-use crate::engine::rows::keys::TREE_BYTES;
+use crate::engine::rows::keys::own_key;
 use crate::engine::rows::row::DatedFragment;
 use crate::engine::versions::version::Edit;
 use crate::error::{Error, Result};
@@ -180,8 +180,7 @@ impl Pending {
             true if !tree.is_aside() && !self.aside => group.adds.set(true),
             true => {}
         }
-        let own_key = key.get(TREE_BYTES..).unwrap_or_default();
-        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, note, |base, names, out| {
+        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key(&key), note, |base, names, out| {
             fragment::encode(head, cells.iter().copied(), base, names, out);
         });
         self.next_seqno = seqno + 1;

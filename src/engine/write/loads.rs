@@ -4,7 +4,7 @@ use super::commit::Commits;
 use crate::collections::turns::Turn;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::read::order::Order;
-use crate::engine::rows::keys::TREE_BYTES;
+use crate::engine::rows::keys::own_key;
 use crate::engine::segment::writer::{SegmentWriter, Staging};
 use crate::engine::space::Space;
 use crate::engine::store::Store;
@@ -82,8 +82,7 @@ impl Loads {
         load.seqno.set(Some(seqno));
         if let Some(end) = load.at_end.take() {
             let build = load.build.borrow();
-            let own = |key: &'_ [u8]| key.get(TREE_BYTES..).unwrap_or_default().to_vec();
-            load.of_end.set(Some(end(seqno, &own(&build.first), &own(&build.last))));
+            load.of_end.set(Some(end(seqno, own_key(&build.first), own_key(&build.last))));
         }
         let (loads, load) = (Rc::clone(self), Rc::clone(load));
         self.runtime.spawn(Box::pin(async move {
