@@ -7,7 +7,7 @@ use super::memory::memtable::Memtable;
 use super::rows::row::{DatedFragment, Keep};
 use super::store::Store;
 use super::versions::part::Part;
-use super::versions::partition::PartitionId;
+use super::versions::partition::{Partition, PartitionId};
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::rc::Rc;
@@ -96,11 +96,6 @@ pub(super) enum DoneWork<'a> {
 }
 
 /// The parts of these segments, by level.
-pub(super) fn merged_parts<'a>(
-    partition: &'a super::versions::partition::Partition,
-    chosen: &[(usize, SegmentId)],
-) -> MergedParts<'a> {
-    let levels = partition.levels.levels.iter().enumerate();
-    let parts = levels.flat_map(|(level, parts)| parts.iter().map(move |part| (partition.id, level, &**part)));
-    parts.filter(|(_, level, part)| chosen.contains(&(*level, part.segment.id))).collect()
+pub(super) fn merged_parts<'a>(partition: &'a Partition, chosen: &[(usize, SegmentId)]) -> MergedParts<'a> {
+    partition.levels.chosen(chosen).map(|(level, part)| (partition.id, level, &**part)).collect()
 }

@@ -142,8 +142,7 @@ fn tree_layout(tree: TreeId, partitions: &Partitions) -> TreeLayout {
 }
 
 fn parts_of(partition: &Rc<Partition>) -> impl Iterator<Item = PartLayout> {
-    let levels = partition.levels.levels.iter().enumerate();
-    levels.flat_map(move |(level, parts)| parts.iter().map(move |part| part_layout(partition.id, level, part)))
+    partition.levels.parts().map(move |(level, part)| part_layout(partition.id, level, part))
 }
 
 fn part_layout(partition: PartitionId, level: usize, part: &Part) -> PartLayout {

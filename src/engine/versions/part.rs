@@ -126,6 +126,17 @@ impl TreeLevels {
         runs
     }
 
+    /// Every part with the number of its level, from newer to older.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &Rc<Part>)> {
+        let levels = self.levels.iter().enumerate();
+        levels.flat_map(|(number, level)| level.iter().map(move |part| (number, part)))
+    }
+
+    /// The parts of these segments, which are named with their levels.
+    pub(crate) fn chosen(&self, segments: &[(usize, SegmentId)]) -> impl Iterator<Item = (usize, &Rc<Part>)> {
+        self.parts().filter(|(number, part)| segments.contains(&(*number, part.segment.id)))
+    }
+
     /// Adds a part; to level 0 as the newest.
     pub(crate) fn add(&mut self, level: usize, part: Rc<Part>) {
         if self.levels.len() <= level {

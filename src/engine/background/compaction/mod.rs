@@ -424,11 +424,8 @@ impl Compactor {
         reason: CompactionReason,
     ) -> Result<()> {
         let Some(partition) = self.partition(tree, id) else { return Ok(()) };
-        let levels = &partition.levels;
-        let all = levels.levels.iter().enumerate();
-        let inputs: Vec<_> =
-            all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
-        let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
+        let inputs: Vec<_> = partition.levels.parts().map(|(number, part)| (number, part.segment.id)).collect();
+        let deepest = partition.levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now, Some(reason)).await
     }
 
@@ -507,9 +504,6 @@ impl PartitionJob {
     /// Stored bytes of the parts to merge.
     fn bytes(&self) -> u64 {
         let Some((partition, inputs)) = self.inputs() else { return 0 };
-        let levels = partition.levels.levels.iter().enumerate();
-        let parts = levels.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
-        let merged = parts.filter(|(number, part)| inputs.contains(&(*number, part.segment.id)));
-        merged.map(|(_, part)| part.bytes).sum()
+        partition.levels.chosen(inputs).map(|(_, part)| part.bytes).sum()
     }
 }

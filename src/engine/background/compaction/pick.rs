@@ -141,9 +141,8 @@ pub(crate) fn is_bottom(levels: &TreeLevels, inputs: &[&Part], to: usize) -> boo
 
 /// Whether the partition has nothing above the `inputs` in their range, other than inputs. Then all newer data is known.
 pub(crate) fn is_top(levels: &TreeLevels, inputs: &[(usize, SegmentId)], parts: &[&Part], to: usize) -> bool {
-    let above = levels.levels.iter().enumerate().take(to);
-    let mut others = above.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
-    !others.any(|(number, part)| {
+    let mut above = levels.parts().take_while(|(number, _)| *number < to);
+    !above.any(|(number, part)| {
         !inputs.contains(&(number, part.segment.id)) && parts.iter().any(|input| overlaps(part, input))
     })
 }
