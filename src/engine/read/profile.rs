@@ -50,7 +50,7 @@ impl NewerSource<'_> {
                 let one = (Bound::Included(key), Bound::Included(key));
                 sources.memtables.iter().any(|memtable| memtable.rows().range(one.0, one.1).next().is_some())
             }
-            Self::Part(part, meta) => *part.first_key <= *key && *key <= *part.last_key && meta.may_contain(key),
+            Self::Part(part, meta) => part.holds(key) && meta.may_contain(key),
         }
     }
 }
@@ -169,10 +169,10 @@ fn total(found: &[(Vec<u8>, SampleWeight)]) -> SampleWeight {
 
 /// The samples of a part, or its blocks if the segment has no samples.
 fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, SampleWeight)> {
-    let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
-    let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();
+    let mut found: Vec<_> =
+        meta.samples().filter(|(key, _)| part.holds(key)).map(|(key, of)| (key.to_vec(), of)).collect();
     if found.is_empty() {
-        let firsts = (0..meta.blocks()).filter_map(|block| meta.first_key(block)).filter(|key| within(key));
+        let firsts = (0..meta.blocks()).filter_map(|block| meta.first_key(block)).filter(|key| part.holds(key));
         let keys: Vec<&[u8]> = firsts.skip(1).chain([&*part.last_key]).collect();
         let share = |all: u64| all / keys.len() as u64;
         let weight = SampleWeight { bytes: share(part.bytes * UNSAMPLED_RATIO), rows: share(part.entries) };

@@ -347,7 +347,7 @@ impl Reader {
                 let at = level.partition_point(|part| *part.last_key < *key);
                 level.get(at..=at).unwrap_or_default()
             };
-            for part in candidates.iter().filter(|part| *part.first_key <= *key && *key <= *part.last_key) {
+            for part in candidates.iter().filter(|part| part.holds(key)) {
                 let before = found.hits.len();
                 self.find_in_part(part, key, pins, needs, found);
                 let mut hides = false;
