@@ -162,10 +162,8 @@ impl Engine {
         key: &[u8],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
-        let mut there = |at: usize, row: Option<&RowView<'_>>| visit(at, row.filter(|row| !row.is_deleted()));
         let keys = [key];
-        let request = ReadRequest { depth: Depth::Stored, shows_deleted: true, ..ReadRequest::of(tree, &keys) };
-        self.reader.read(request, &mut there).await
+        self.reader.read(ReadRequest { depth: Depth::Stored, ..ReadRequest::of(tree, &keys) }, visit).await
     }
 
     /// Loads records, and notes their stored bytes.
