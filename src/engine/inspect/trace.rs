@@ -125,22 +125,21 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Engine::read`].
-    pub async fn trace(&self, tree: TreeId, key: &[u8], needs: Option<&Needs<'_>>) -> Result<Trace> {
+    pub async fn trace(&self, tree: TreeId, key: &[u8], mut needs: Option<&Needs<'_>>) -> Result<Trace> {
         let keys = [full_key(tree, key)];
         let [key] = &keys;
         drop(self.order.after_pending_rows(&keys).await?);
         self.store.ready().await?;
         self.store.make_records_of(tree)?;
         let (mut pins, mut fetched) = (Pins::default(), Fetched::default());
-        let mut needs = needs;
         loop {
             let snapshot = self.store.snapshot(None, tree, None);
-            let mut walk = Walk { needs, ..Walk::of(self, key, &pins, &fetched) };
+            let mut walk = Walk::of(self, key, needs, (&pins, &fetched));
             walk.all(&snapshot)?;
-            let Walk { wants, trace, must_see_all, .. } = walk;
+            let Walk { wants, trace, left_out, deletes_versions, .. } = walk;
             if wants.is_empty() {
-                if must_see_all && needs.is_some() {
-                    // A deleted version: the read starts again, and leaves no block out.
+                if left_out && deletes_versions {
+                    // What was left out may show again: the read starts anew, and leaves no block out.
                     needs = None;
                     continue;
                 }
@@ -204,26 +203,28 @@ struct Walk<'w> {
     wants: Vec<RecordId>,
     /// A fragment hides everything older.
     is_complete: bool,
-    /// Some cells were left out.
+    /// Cells were left out that are needed if a newer version is deleted.
     left_out: bool,
-    /// Cells that were left out are needed, because a newer version is deleted.
-    must_see_all: bool,
     deletes_versions: bool,
 }
 
 impl<'w> Walk<'w> {
-    fn of(engine: &'w Engine, key: &'w [u8], pins: &'w Pins, fetched: &'w Fetched) -> Self {
+    fn of(
+        engine: &'w Engine,
+        key: &'w [u8],
+        needs: Option<&'w Needs<'w>>,
+        (pins, fetched): (&'w Pins, &'w Fetched),
+    ) -> Self {
         Self {
             engine,
             key,
             pins,
             fetched,
-            needs: None,
+            needs,
             trace: Trace::default(),
             wants: Vec::new(),
             is_complete: false,
             left_out: false,
-            must_see_all: false,
             deletes_versions: false,
         }
     }
@@ -251,7 +252,6 @@ impl<'w> Walk<'w> {
         if let Some(partition) = partition {
             self.levels(partition, snapshot.seqno)?;
         }
-        self.must_see_all = self.left_out && self.deletes_versions;
         Ok(())
     }
 
