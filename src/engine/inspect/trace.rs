@@ -8,7 +8,7 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::memory::images::Image;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::read::reader::{Look, Needs, ReadRequest};
+use crate::engine::read::reader::{Look, Needs, ReadRequest, need_of};
 use crate::engine::rows::keys::full_key;
 use crate::engine::rows::row::{Depth, RowView};
 use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
@@ -20,7 +20,7 @@ use crate::format::block::Block;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
-use crate::model::select::{Need, Stretch};
+use crate::model::select::Need;
 use crate::storage::BlockId;
 use std::rc::Rc;
 
@@ -321,7 +321,9 @@ impl<'w> Walk<'w> {
         let (mut blocks, mut fragments, mut ends) = (Vec::new(), 0, false);
         let numbers = meta.blocks_of(self.key);
         for number in numbers.clone() {
-            if self.leaves_out(&meta, &numbers, number) {
+            let need = need_of(self.needs, &meta, &numbers, number);
+            self.left_out |= need == Need::IfDeleted;
+            if need != Need::Yes {
                 blocks.push(TracedBlock { number, from: None, entries: 0 });
                 continue;
             }
@@ -352,21 +354,6 @@ impl<'w> Walk<'w> {
         self.trace.fragments += fragments;
         self.trace.steps.push(TraceStep::Segment { segment, level, verdict, index, blocks, fragments, ends });
         Ok(())
-    }
-
-    /// Whether the reader needs nothing of a block that continues a large row.
-    fn leaves_out(&mut self, meta: &SegmentMeta, numbers: &std::ops::Range<u32>, number: u32) -> bool {
-        let Some(needs) = self.needs.filter(|_| number > numbers.start) else { return false };
-        let Some(cut) = meta.cut(number) else { return false };
-        let end = if number + 1 < numbers.end { meta.cut(number + 1).map(|cut| cut.place) } else { None };
-        match needs(&Stretch { first: cut.place, rank: cut.rank, end }) {
-            Need::Yes => false,
-            Need::No => true,
-            Need::IfDeleted => {
-                self.left_out = true;
-                true
-            }
-        }
     }
 
     fn fetch(&self, id: BlockId) -> Fetch {

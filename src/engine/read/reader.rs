@@ -19,10 +19,13 @@ use crate::engine::store::Store;
 use crate::engine::versions::part::Part;
 use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Code, Error, Result};
+use crate::format::block::Block;
+use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
 use crate::model::select::{Need, Stretch};
+use crate::storage::BlockId;
 use std::cell::Ref;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use std::rc::Rc;
 
 /// A read of rows by their keys.
@@ -379,18 +382,12 @@ impl Reader {
         let blocks = meta.blocks_of(key);
         // Several entries of a large row. The first one has the head of the row.
         for number in blocks.clone() {
-            if number > blocks.start
-                && let Some(needs) = needs
-                && let Some(cut) = meta.cut(number)
-            {
-                let end = if number + 1 < blocks.end { meta.cut(number + 1).map(|cut| cut.place) } else { None };
-                match needs(&Stretch { first: cut.place, rank: cut.rank, end }) {
-                    Need::Yes => {}
-                    Need::No => continue,
-                    Need::IfDeleted => {
-                        found.left_out = true;
-                        continue;
-                    }
+            match need_of(needs, &meta, &blocks, number) {
+                Need::Yes => {}
+                Need::No => continue,
+                Need::IfDeleted => {
+                    found.left_out = true;
+                    continue;
                 }
             }
             let id = part.segment.block(number);
@@ -414,6 +411,15 @@ pub(crate) fn ascending(keys: &[Box<[u8]>]) -> Vec<&[u8]> {
     keys
 }
 
+/// Whether a reader needs one of the blocks with a row. It always needs what does not continue the row.
+#[inline(always)]
+pub(crate) fn need_of(needs: Option<&Needs<'_>>, meta: &SegmentMeta, blocks: &Range<u32>, number: u32) -> Need {
+    let (true, Some(needs)) = (number > blocks.start, needs) else { return Need::Yes };
+    let Some(cut) = meta.cut(number) else { return Need::Yes };
+    let end = if number + 1 < blocks.end { meta.cut(number + 1).map(|cut| cut.place) } else { None };
+    needs(&Stretch { first: cut.place, rank: cut.rank, end })
+}
+
 /// Decides whether a reader needs some cells of a row.
 pub type Needs<'n> = dyn Fn(&Stretch<'_>) -> Need + 'n;
 
@@ -427,7 +433,7 @@ struct RowHits {
 }
 
 /// Entries of a row: their block, their places in it, and their seqno if they were loaded.
-type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>, Option<u64>);
+type Hit = (BlockId, Rc<Block>, Range<usize>, Option<u64>);
 
 /// The key at which a walk over a range begins.
 fn range_start(range: &KeyRange, direction: Direction) -> &[u8] {
