@@ -7,15 +7,15 @@
 use crate::collections::small_map::SmallMap;
 use crate::engine::Engine;
 use crate::engine::memory::images::Image;
-use crate::engine::memory::memtable::Memtable;
+use crate::engine::memory::memtable::{Memtable, unreadable};
 use crate::engine::read::reader::{Look, Needs, ReadRequest, need_of};
 use crate::engine::rows::keys::full_key;
-use crate::engine::rows::row::{Depth, RowView};
+use crate::engine::rows::row::{Depth, RowView, deletes_versions};
 use crate::engine::segment::cache::{DecodedRecord, Pins, RecordId, Usage, damaged};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::{Partition, PartitionId};
 use crate::engine::versions::snapshot::Snapshot;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::block::Block;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMeta;
@@ -262,12 +262,11 @@ impl<'w> Walk<'w> {
         let rows = memtable.rows();
         let mut found = Vec::new();
         if let Some(slots) = rows.get(self.key) {
-            let whole = rows.fragments(slots, (image.map_or(0, |image| image.seqno), seqno), &mut found);
-            whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+            let after = image.map_or(0, |image| image.seqno);
+            rows.fragments(slots, (after, seqno), &mut found).map_err(unreadable)?;
         }
         let ends = found.iter().any(|dated| dated.fragment.head().hides_older);
-        let damage = |damage| Error::internal(format!("a fragment in the memtable: {damage}"));
-        self.deletes_versions |= crate::engine::rows::row::deletes_versions(&found).map_err(damage)?;
+        self.deletes_versions |= deletes_versions(&found).map_err(unreadable)?;
         self.is_complete = ends;
         self.trace.fragments += found.len() as u64;
         // The memtable that takes writes comes first, unless it is empty.

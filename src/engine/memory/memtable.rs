@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
-use crate::format::wire::Decoded;
+use crate::format::wire::{Damage, Decoded};
 use crate::model::{RecordPlace, RowChange, TreeId};
 use crate::storage::LogNumber;
 use bytes::Bytes;
@@ -202,6 +202,12 @@ impl Memtable {
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.borrow().rows.is_empty()
     }
+}
+
+/// The error of a fragment that cannot be read. The memtable made it itself.
+#[cold]
+pub(crate) fn unreadable(damage: Damage) -> Error {
+    Error::internal(format!("a fragment in the memtable: {damage}"))
 }
 
 /// The rows from `first` to `last` that need data older than these memtables to be whole.

@@ -8,7 +8,7 @@ use super::large_row::LargeRow;
 use super::passing::{BlockFilter, Passing};
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
 use crate::collections::order::compare;
-use crate::engine::memory::memtable::{Rows, Slots};
+use crate::engine::memory::memtable::{Rows, Slots, unreadable};
 use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
 use crate::engine::rows::row::DatedFragment;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
@@ -163,8 +163,7 @@ impl Merge {
                     if let Some((found, slots)) = table.current
                         && is_last(Some(found))
                     {
-                        let whole = rows.fragments(slots, (0, seqno), &mut fragments);
-                        whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                        rows.fragments(slots, (0, seqno), &mut fragments).map_err(unreadable)?;
                     }
                 }
                 let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));

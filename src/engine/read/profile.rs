@@ -11,6 +11,7 @@
 use super::merge::{Merge, MergeStep};
 use super::reader::Reader;
 use crate::collections::sort::sort_by;
+use crate::engine::memory::memtable::unreadable;
 use crate::engine::rows::keys::{Direction, KeyRange, own_key, partition_of, tree_range};
 use crate::engine::rows::row;
 use crate::engine::segment::cache::{DecodedRecord, Pins, Usage};
@@ -139,8 +140,7 @@ impl Reader {
         let (mut sampler, mut last) = (Sampler::default(), Vec::new());
         loop {
             let step = merge.step(&self.store.cache, &Pins::default(), &mut |key, fragments| {
-                let row = row::collapse(fragments);
-                let row = row.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                let row = row::collapse(fragments).map_err(unreadable)?;
                 let weight = row.map(|row| weigh(key, row.head, &row.cells)).unwrap_or_default();
                 if let Some(sample) = sampler.add(&last, key, weight) {
                     found.push((last.clone(), sample));

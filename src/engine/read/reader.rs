@@ -9,7 +9,7 @@ use super::passing::BlockFilter;
 use crate::collections::sort::sort_by;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::memory::images::{Image, Images};
-use crate::engine::memory::memtable::{PRIVATE, Rows};
+use crate::engine::memory::memtable::{PRIVATE, Rows, unreadable};
 use crate::engine::memory::overlay::Overlay;
 use crate::engine::rows::holds::Hold;
 use crate::engine::rows::keys::{Direction, KeyRange, full_key, own_key, tree_of, tree_range};
@@ -289,8 +289,7 @@ impl Reader {
                 break;
             }
             if let Some(slots) = rows.get(key) {
-                let whole = rows.fragments(slots, (after, snapshot.seqno), &mut fragments);
-                whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                rows.fragments(slots, (after, snapshot.seqno), &mut fragments).map_err(unreadable)?;
                 complete = hidden(&fragments);
             }
         }
