@@ -199,9 +199,8 @@ impl Rewriter {
             let layers = layers.get_mut(from..from + seen).unwrap_or_default();
             from += alike.len();
             let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
-            let (course, observer) = (Course::default(), self.house.observer());
-            let mut entry =
-                EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false, puts: 0, observer };
+            let (seqno, course, observer) = (*seqno, Course::default(), self.house.observer());
+            let mut entry = EntryMerge { key: &key, seqno, head, keep, course, older, opened: false, observer };
             while !entry.piece(layers, writer)? {
                 self.stage_much(writer).await?;
                 self.store.check_alive()?;

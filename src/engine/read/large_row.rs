@@ -110,8 +110,6 @@ pub(crate) struct EntryMerge<'r> {
     /// An entry of the row was written before.
     pub(crate) older: bool,
     pub(crate) opened: bool,
-    /// The puts of the piece that is being merged, if somebody counts them.
-    pub(crate) puts: u64,
     pub(crate) observer: Option<Rc<dyn WorkObserver>>,
 }
 
@@ -159,13 +157,20 @@ impl EntryMerge<'_> {
         }
         let mut cells = Vec::with_capacity(words.len());
         merge_words(&mut words, !self.head.hides_older, Some(&mut self.course), |cell| cells.push(cell));
-        let puts = self.observer.as_ref().map(|_| count_puts(words.iter().map(|(cell, _)| cell)));
-        self.puts = puts.unwrap_or(0);
-        self.write(cells, end.is_none(), writer).map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
+        let puts = self.observer.as_ref().map_or(0, |_| count_puts(words.iter().map(|(cell, _)| cell)));
+        let written = self.write(cells, puts, end.is_none(), writer);
+        written.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
         Ok(end.is_none())
     }
 
-    fn write(&mut self, mut cells: Vec<CellChange<'_>>, last: bool, writer: &mut SegmentWriter) -> Result<(), Damage> {
+    /// Writes the merged cells of a piece. So many puts were merged, if somebody counts them.
+    fn write(
+        &mut self,
+        mut cells: Vec<CellChange<'_>>,
+        puts: u64,
+        last: bool,
+        writer: &mut SegmentWriter,
+    ) -> Result<(), Damage> {
         let mut wanted = !cells.is_empty() || last;
         let merged = self.observer.as_ref().map_or(0, |_| count_puts(&cells));
         let mut gone = (0, 0);
@@ -179,7 +184,7 @@ impl EntryMerge<'_> {
             wanted = !cells.is_empty() || (last && self.head.marker.is_some());
         }
         if let Some(observer) = &self.observer {
-            observer.merges_piece(self.puts, merged, gone.0, gone.1);
+            observer.merges_piece(puts, merged, gone.0, gone.1);
         }
         if wanted && !self.opened {
             self.opened = true;
