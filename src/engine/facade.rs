@@ -417,10 +417,7 @@ impl Engine {
 
     /// Tells the observer of background work, if there is one, that an index was built.
     pub(crate) fn tell_built(&self, tree: TreeId, rows: u64) {
-        if let Some(observer) = self.house.observer() {
-            observer.done(&self.store, DoneWork::Index { tree, rows });
-            observer.stored(&self.store, WorkLine::IndexBuild);
-        }
+        self.house.tell_done(WorkLine::IndexBuild, DoneWork::Index { tree, rows });
     }
 
     /// Ends the engine: every later call fails with `error`, until the store is opened again.

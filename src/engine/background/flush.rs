@@ -115,14 +115,11 @@ impl Flusher {
             next_seqno,
             ..Edit::default()
         };
-        let observer = self.house.observer();
-        if let Some(observer) = &observer {
+        if let Some(observer) = self.house.observer() {
             observer.done(&self.store, DoneWork::Flush { memtable: &memtable, parts: &edit.add, written: bytes });
         }
         self.commits.commit_staged(edit).await?;
-        if let Some(observer) = observer {
-            observer.stored(&self.store, WorkLine::Flush);
-        }
+        self.house.tell_stored(WorkLine::Flush);
         self.house.compactions.quarantine.tell_news();
         self.store.view.borrow_mut().frozen.pop_front();
         self.store.last_flush.record(None);

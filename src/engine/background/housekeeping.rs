@@ -5,7 +5,7 @@ use crate::collections::small_map::SmallMap;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::store::Store;
 use crate::engine::versions::partition::PartitionId;
-use crate::engine::work::{WorkLine, WorkObserver};
+use crate::engine::work::{DoneWork, WorkLine, WorkObserver};
 use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -53,14 +53,17 @@ impl Housekeeping {
         self.observer.replace(Some(observer));
     }
 
-    /// Wakes the tasks that wait for the end of some work.
-    pub(crate) fn tell_work_ended(&self) {
-        self.store.tell_work_ended();
-    }
-
     /// Tells the observer that the work that was done last is stored.
     pub(crate) fn tell_stored(&self, line: WorkLine) {
         if let Some(observer) = self.observer() {
+            observer.stored(&self.store, line);
+        }
+    }
+
+    /// Tells the observer of work that is stored already.
+    pub(crate) fn tell_done(&self, line: WorkLine, done: DoneWork<'_>) {
+        if let Some(observer) = self.observer() {
+            observer.done(&self.store, done);
             observer.stored(&self.store, line);
         }
     }

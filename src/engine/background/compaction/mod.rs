@@ -122,13 +122,13 @@ pub(crate) struct Compactor {
 }
 
 /// While it lives no other compaction runs.
-pub(crate) struct CompactionHold<'h>(&'h Housekeeping);
+pub(crate) struct CompactionHold<'h>(&'h Compactor);
 
 impl Drop for CompactionHold<'_> {
     fn drop(&mut self) {
-        self.0.compactions.is_running.set(false);
-        self.0.compactions.quarantine.forget_room();
-        self.0.tell_work_ended();
+        self.0.house.compactions.is_running.set(false);
+        self.0.house.compactions.quarantine.forget_room();
+        self.0.store.tell_work_ended();
     }
 }
 
@@ -159,7 +159,7 @@ impl Compactor {
         }
         let compactor = Rc::clone(self);
         self.runtime.spawn(Box::pin(async move {
-            let _hold = CompactionHold(&compactor.house);
+            let _hold = CompactionHold(&compactor);
             if let Err(error) = compactor.compact_in_background().await
                 && error.code() != Code::Closed
             {
@@ -192,7 +192,7 @@ impl Compactor {
             self.store.check_alive()?;
         }
         self.house.compactions.is_running.set(true);
-        let hold = CompactionHold(&self.house);
+        let hold = CompactionHold(self);
         self.store.ready().await?;
         self.runtime.check_writable()?;
         Ok(hold)

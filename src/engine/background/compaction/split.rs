@@ -241,11 +241,11 @@ impl Compactor {
             for partition in halves {
                 self.store.traffic.start_anew(tree, partition.id, self.runtime.clock.steady_ms());
             }
-            if let (Some(observer), [left, right]) = (self.house.observer(), halves)
+            if let [left, right] = halves
                 && *right.from == *at
             {
-                observer.done(&self.store, DoneWork::Split { tree, left: left.id, right: right.id, at: &at, reason });
-                observer.stored(&self.store, WorkLine::Compaction);
+                let done = DoneWork::Split { tree, left: left.id, right: right.id, at: &at, reason };
+                self.house.tell_done(WorkLine::Compaction, done);
             }
         }
         Ok(())
@@ -265,10 +265,7 @@ impl Compactor {
             self.compact_partition(tree, left, now, CompactionReason::PartitionMerge).await?;
         }
         self.commits.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await?;
-        if let Some(observer) = self.house.observer() {
-            observer.done(&self.store, DoneWork::Merge { tree, left, right });
-            observer.stored(&self.store, WorkLine::Compaction);
-        }
+        self.house.tell_done(WorkLine::Compaction, DoneWork::Merge { tree, left, right });
         Ok(())
     }
 }
