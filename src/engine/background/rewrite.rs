@@ -20,7 +20,7 @@ use crate::format::wire::Damage;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
 use std::future::Future;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -122,8 +122,7 @@ impl Rewriter {
         let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
         for Input { sources, keep } in inputs {
             let ahead = READ_AHEAD / sources.runs.len().max(1);
-            let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-            let mut merge = Merge::new(sources, everything, Direction::Forward, u64::MAX);
+            let mut merge = Merge::new(sources, KeyRange::ALL, Direction::Forward, u64::MAX);
             merge.read_ahead_at_most(ahead as u32);
             if !from_memory {
                 merge.piecewise();

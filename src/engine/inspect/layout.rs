@@ -1,13 +1,13 @@
 //! What the store consists of at one instant, without reading a block: the log, the memtables, and the parts of segments that
 //! each tree reads.
 
+use crate::collections::sort::sort_by;
 use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
-use crate::engine::rows::keys::{full_key, own_key};
+use crate::engine::rows::keys::{KeyRange, own_key, tree_range};
 use crate::engine::versions::part::Part;
 use crate::engine::versions::partition::{Partition, PartitionId, Partitions};
 use crate::model::TreeId;
-use std::ops::Bound;
 use std::rc::Rc;
 
 /// The log, the memtables and the trees.
@@ -117,11 +117,12 @@ impl Engine {
 fn describe(memtable: &Memtable, is_frozen: bool) -> MemtableLayout {
     let rows = memtable.rows();
     let count = |tree: TreeId| {
-        let (lower, upper) = (tree.0.to_be_bytes(), full_key(tree, &[0xFF]));
-        rows.range(Bound::Included(&lower), Bound::Excluded(&upper)).count() as u64
+        let all = tree_range(tree, KeyRange::ALL);
+        let (lower, upper) = all.bounds();
+        rows.range(lower, upper).count() as u64
     };
     let mut trees = memtable.trees();
-    crate::collections::sort::sort_by(&mut trees, Ord::cmp);
+    sort_by(&mut trees, Ord::cmp);
     trees.dedup();
     MemtableLayout {
         is_frozen,

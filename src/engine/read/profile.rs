@@ -135,7 +135,7 @@ impl Reader {
         seqno: u64,
         found: &mut Vec<(Vec<u8>, SampleWeight)>,
     ) -> Result<()> {
-        let all = tree_range(tree, KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+        let all = tree_range(tree, KeyRange::ALL);
         let mut merge = Merge::new(sources, all, Direction::Forward, seqno);
         let (mut sampler, mut last) = (Sampler::default(), Vec::new());
         loop {

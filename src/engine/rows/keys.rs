@@ -35,6 +35,9 @@ pub(crate) fn within((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
 }
 
 impl KeyRange {
+    /// All keys.
+    pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
+
     pub(in crate::engine) fn bounds(&self) -> Bounds<'_> {
         (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice))
     }

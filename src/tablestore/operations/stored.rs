@@ -6,7 +6,7 @@ use crate::model::capacity::storage_bytes;
 use crate::model::select::{self, ReadSelection};
 use crate::model::{KeyReader, TableName};
 use crate::tablestore::state::State;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 /// A table's metered storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,6 @@ pub(crate) async fn compute_storage(state: &State, name: &str) -> Result<Stored>
         }
         ControlFlow::Continue(())
     };
-    let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-    state.engine.scan(table.tree(), everything, Direction::Forward, &mut visit).await?;
+    state.engine.scan(table.tree(), KeyRange::ALL, Direction::Forward, &mut visit).await?;
     if damaged { Err(Error::corrupt("a stored row", "its key is invalid")) } else { Ok(stored) }
 }

@@ -528,8 +528,7 @@ pub(crate) async fn remove(engine: &Engine, keeps: &dyn Fn(u64, u64) -> bool) ->
         }
         ControlFlow::Continue(())
     };
-    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-    engine.scan(TREE, all, Direction::Forward, &mut see).await?;
+    engine.scan(TREE, KeyRange::ALL, Direction::Forward, &mut see).await?;
     if ended.is_empty() {
         return Ok(());
     }

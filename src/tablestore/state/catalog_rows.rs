@@ -29,7 +29,7 @@ use crate::tablestore::table::shards::Shards;
 use crate::tablestore::table::stream::Stream;
 use crate::tablestore::table::{Fixed, IndexMeta, Table, TableState};
 use crate::tablestore::units::meter::StepChange;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// The tree of the catalog's rows.
@@ -52,9 +52,8 @@ pub(crate) async fn load(engine: &Engine) -> Result<StoredCatalog> {
     let mut catalog = StoredCatalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
     let mut damage = None;
     let mut keys = KeyReader::default();
-    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
     engine
-        .scan(TREE, all, Direction::Forward, &mut |key, row| {
+        .scan(TREE, KeyRange::ALL, Direction::Forward, &mut |key, row| {
             let record = row.cells().iter().find(|cell| cell.column == COLUMN).map(|cell| cell.value);
             match catalog.take(&mut keys, key, record) {
                 Ok(()) => ControlFlow::Continue(()),

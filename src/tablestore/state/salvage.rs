@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};
 use crate::tablestore::table::{Fixed, Table, TableState};
 use crate::tablestore::units::meter;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 /// Adds a table for each tree with rows that the damaged catalog does not know. Only the table's name and the names of
 /// its key columns are lost.
@@ -21,12 +21,11 @@ pub(crate) async fn find_tables(engine: &Engine, catalog: &mut StoredCatalog) ->
             continue;
         }
         let mut key = None;
-        let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let mut see = |row: &[u8]| {
             key = decode_key(row);
             ControlFlow::Break(())
         };
-        engine.scan(tree, all, Direction::Forward, &mut |row, _| see(row)).await?;
+        engine.scan(tree, KeyRange::ALL, Direction::Forward, &mut |row, _| see(row)).await?;
         let Some(key) = key else { continue };
         let typed = key.into_iter().zip(1..).map(|(value, number)| {
             let key_type = match value {

@@ -185,7 +185,7 @@ fn parts_of_level_0_that_do_not_overlap_share_a_run() {
     ] {
         partitions.add(0, &part(segment, first, last));
     }
-    let runs = partitions.runs(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+    let runs = partitions.runs(&KeyRange::ALL);
     let segments: Vec<Vec<u64>> = runs.iter().map(|run| run.iter().map(|part| part.segment.id.0).collect()).collect();
     assert_eq!(segments, [vec![7, 6, 5, 3, 8], vec![4], vec![1, 2]]);
 }
@@ -205,7 +205,7 @@ proptest! {
         for (segment, (first, more)) in (1..).zip(&bounds) {
             partitions.add(0, &part(segment, &letter(*first), &letter(first + more)));
         }
-        let runs = partitions.runs(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+        let runs = partitions.runs(&KeyRange::ALL);
         for run in &runs {
             prop_assert!(run.windows(2).all(|pair| pair[0].last_key < pair[1].first_key), "{run:?}");
         }
