@@ -15,7 +15,7 @@
 //! opening does it.
 
 use crate::engine::Engine;
-use crate::engine::rows::keys::{KeyRange, within};
+use crate::engine::rows::keys::{KeyRange, full_key};
 use crate::engine::segment::writer::SegmentWriter;
 use crate::engine::store::bulk_load::{BulkLoad, LoadEnd, LoadListener, RowsBehind};
 use crate::error::Result;
@@ -47,9 +47,7 @@ impl BulkLoader {
     #[must_use]
     pub fn takes(&self, first: &[u8], last: &[u8]) -> bool {
         let Self { engine, load } = self;
-        let full = |key: &[u8]| [&load.tree.0.to_be_bytes(), key].concat();
-        let (first, last) = (full(first), full(last));
-        let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        let [first, last] = [first, last].map(|key| full_key(load.tree, key).into_vec());
         if load.seqno.get().is_some()
             || *load.build.borrow().last >= *first
             || !engine.store.is_ready()
@@ -61,13 +59,12 @@ impl BulkLoader {
             // Report a full disk with the next rows, not at the end.
             return false;
         }
-        let held = engine.order.turns.held_in(&|key| within(bounds, key));
+        let range = KeyRange { lower: Bound::Included(first), upper: Bound::Included(last) };
+        let (lower, upper) = range.bounds();
         let view = engine.store.view.borrow();
-        let mut newer = view.memtables().map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
-        let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
-        held.is_empty()
-            && !newer.any(|there| there)
-            && !engine.store.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
+        engine.order.turns.held_in(&|key| range.contains(key)).is_empty()
+            && !view.memtables().any(|memtable| memtable.rows().range(lower, upper).next().is_some())
+            && !engine.store.line.pending.borrow().touches(load.tree, |key| range.contains(key))
             && !engine.order.loads.meet(load.tree, &range)
     }
 
