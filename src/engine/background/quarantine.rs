@@ -65,8 +65,12 @@ impl Quarantine {
 
     /// Whether partitions that wait for room are to be tried again; from now on none waits.
     pub(crate) fn may_have_room(&self) -> bool {
-        let waits = !self.full.borrow().is_empty();
-        waits && self.has_news.replace(false) && !std::mem::take(&mut *self.full.borrow_mut()).is_empty()
+        let mut full = self.full.borrow_mut();
+        let has_room = !full.is_empty() && self.has_news.replace(false);
+        if has_room {
+            full.clear();
+        }
+        has_room
     }
 
     /// The work is over: the next one tries all partitions.

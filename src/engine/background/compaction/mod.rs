@@ -75,7 +75,8 @@ fn work_of_compaction(compactor: &Compactor, work: Work) -> Pin<Box<dyn Future<O
         at_work.set(true);
         let done = match work {
             Work::Job(job) => compactor.perform(job).await,
-            Work::Change(change) => compactor.change_partitions(change).await,
+            Work::Change(Change::Split(tree, partition, at)) => compactor.split(tree, partition, at).await,
+            Work::Change(Change::Merge(tree, left)) => compactor.merge_with_next(tree, left).await,
             Work::All => compactor.compact_all().await,
         };
         at_work.set(false);

@@ -178,14 +178,6 @@ impl Compactor {
         None
     }
 
-    /// Performs a change of partitions.
-    pub(crate) async fn change_partitions(&self, change: Change) -> Result<()> {
-        match change {
-            Change::Split(tree, partition, at) => self.split(tree, partition, at).await,
-            Change::Merge(tree, left) => self.merge_with_next(tree, left).await,
-        }
-    }
-
     /// A second is over. Counts each partition's operations, and starts the background work that follows, that has been due
     /// for the grace period, or that was due at the opening.
     pub(crate) fn end_second(&self) {
