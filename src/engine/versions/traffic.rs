@@ -8,8 +8,7 @@
 use super::partition::{PartitionId, Partitions};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
-use crate::engine::rows::keys::partition_of;
-use crate::engine::rows::keys::{TREE_BYTES, tree_of};
+use crate::engine::rows::keys::{TREE_BYTES, partition_of, tree_of};
 use crate::model::TreeId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

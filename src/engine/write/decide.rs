@@ -23,8 +23,7 @@ use crate::engine::store::pending::{Group, Pending};
 use crate::engine::versions::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
-use crate::model::{Origin, RecordPlace, TreeId, WriteNote};
+use crate::model::{CellChange, CellOp, ChangeKind, Origin, RecordPlace, RowChange, TreeId, WriteNote};
 use std::rc::Rc;
 
 /// Decides what to write, from the stored rows.
