@@ -3,6 +3,7 @@
 use super::Engine;
 use super::base::missing::Missing;
 use super::base::options::Options;
+use super::bulk_loader::BulkLoader;
 use super::changes::watches::{ChangePlace, ChangedKeys};
 use super::memory::overlay::Overlay;
 use super::memory::waiting_records::Recorder;
@@ -14,7 +15,6 @@ use super::rows::keys::{Direction, KeyRange, tree_range};
 use super::rows::row::RowView;
 use super::versions::partition::{PartitionId, ShapeSeen};
 use super::work::{DoneWork, WorkLine};
-use super::write::bulk_loader::BulkLoader;
 use super::write::decide::{Decide, Receipt};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};

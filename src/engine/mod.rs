@@ -15,13 +15,15 @@
 //! - [`opening`] finds the stored state and takes the lead; [`inspect`] looks into all parts.
 //!
 //! A part knows those below it. What others have to act on it tells through [`Wiring`], which the engine implements: this
-//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a part.
+//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a part, and the
+//! [`bulk_loader`] of a load.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
 mod background;
 mod base;
+mod bulk_loader;
 mod changes;
 mod facade;
 mod inspect;
@@ -43,6 +45,7 @@ pub use base::missing::Missing;
 pub(crate) use base::missing::or_salvage;
 pub use base::options::{ClockMode, Options, Shape};
 pub(crate) use base::pauses;
+pub use bulk_loader::BulkLoader;
 pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
@@ -62,7 +65,6 @@ pub use rows::row::{Depth, RowView};
 pub use store::bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use versions::partition::{PartitionId, ShapeSeen};
 pub use work::{CompactionReason, SplitReason};
-pub use write::bulk_loader::BulkLoader;
 pub use write::decide::{Decide, Receipt, Writes};
 
 use crate::env::Env;

@@ -1,5 +1,5 @@
 //! Sorted rows in great numbers: they are checked like every PutRow, and go into segments at once (see
-//! `engine/write/bulk_loader.rs`).
+//! `engine/bulk_loader.rs`).
 //!
 //! A caller puts rows by the thousand and asks from time to time to store those so far. A load takes rows if their table
 //! has no index and no auto-increment column, and if they ascend and follow those before. There must be enough rows for a

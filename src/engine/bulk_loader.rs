@@ -7,7 +7,7 @@
 //!
 //! - A load takes rows only if no write between its first and last row is pending, in a memtable or being decided
 //!   ([`BulkLoader::takes`]). Other rows are written the normal way.
-//! - A write into the range of an open load has the load committed first, and waits for that ([`Loads::after_loads`](super::loads::Loads::after_loads)).
+//! - A write into the range of an open load has the load committed first, and waits for that ([`Loads::after_loads`](super::write::loads::Loads::after_loads)).
 //!
 //! A load may bring rows of another tree, which are stored in the same commit ([`BulkLoader::bring`]).
 //!
