@@ -4,6 +4,7 @@ use super::Inspection;
 use crate::engine::{Layout, SegmentContents, SegmentQuery, TreeId};
 use crate::error::Result;
 use crate::model::{KeyInput, TableName};
+use crate::tablestore::rows::point_read::encoded;
 use crate::tablestore::state::{answers, catalog_rows};
 use crate::tablestore::units::meter;
 
@@ -74,23 +75,14 @@ impl Inspection<'_> {
         row: Option<(&str, &KeyInput<'_>)>,
     ) -> Result<Option<SegmentContents>> {
         let Some((table, key)) = row else { return self.state.engine.segment(id, query).await };
-        let (tree, key) = self.encoded_key(table, key)?;
-        self.state.engine.segment(id, SegmentQuery { key: Some((tree, &key)), ..query }).await
-    }
-
-    /// The tree and the encoded key of a row.
-    fn encoded_key(self, table: &str, key: &KeyInput<'_>) -> Result<(TreeId, Vec<u8>)> {
         let table = self.state.catalog.table(TableName::parse(table)?)?;
-        let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
-        let mut encoded = Vec::new();
-        values.encode(&mut encoded);
-        Ok((table.tree(), encoded))
+        let (_, key) = encoded(key, &table)?;
+        self.state.engine.segment(id, SegmentQuery { key: Some((table.tree(), &key)), ..query }).await
     }
 
     /// What a tree is.
     #[must_use]
     pub fn tree_name(self, tree: TreeId) -> TreeName {
-        let own = |kind| TreeName { kind, table: None, key: Vec::new() };
         for table in self.state.catalog.all().values() {
             let name = Some(table.name().to_owned());
             if table.tree() == tree {
@@ -103,12 +95,13 @@ impl Inspection<'_> {
                 return TreeName { kind: TreeKind::Stream, table: name, key };
             }
         }
-        own(match tree {
+        let kind = match tree {
             catalog_rows::TREE => TreeKind::Catalog,
             meter::TREE => TreeKind::Meter,
             answers::TREE => TreeKind::Answers,
             TreeId::DOCUMENTS => TreeKind::Documents,
             _ => TreeKind::Deleted,
-        })
+        };
+        TreeName { kind, table: None, key: Vec::new() }
     }
 }
