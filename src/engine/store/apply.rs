@@ -18,13 +18,15 @@ use std::rc::Rc;
 /// From this size on a log record is not copied at replay: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
 
-/// A commit that the storage has taken.
+/// A commit that the storage has taken, or is about to.
 pub(crate) struct StoredCommit<'c> {
     /// The number of its log record, and the bytes of that.
     pub(crate) number: LogNumber,
     pub(crate) logged: u64,
-    /// The new version and its manifests, and the segments that its edits add.
+    /// The new version and its manifests, if the version changes.
     pub(crate) version: Option<(Manifests, Version)>,
+    /// Segments that the edits add. The version may lack some: their trees may be gone meanwhile, or dropped by this very
+    /// commit.
     pub(crate) added: Vec<Rc<Segment>>,
     pub(crate) group: Option<&'c Rc<Group>>,
     pub(crate) edits: &'c [PendingEdit],

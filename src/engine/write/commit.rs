@@ -12,26 +12,12 @@ use crate::engine::space::Space;
 use crate::engine::store::Store;
 use crate::engine::store::apply::StoredCommit;
 use crate::engine::store::pending::{self, Group, PendingEdit};
-use crate::engine::versions::manifest::Manifests;
-use crate::engine::versions::part::Segment;
-use crate::engine::versions::version::{Edit, Version};
+use crate::engine::versions::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
-use crate::storage::{Commit, LogNumber, SegmentId};
+use crate::storage::{Commit, SegmentId};
 use std::rc::Rc;
-
-/// A commit, and the state after it is stored.
-struct PreparedCommit {
-    commit: Commit,
-    /// The version and its manifests, if the version changes.
-    version: Option<(Manifests, Version)>,
-    /// The log number that the commit takes.
-    number: LogNumber,
-    /// Segments that the edits add. The version may lack some: their trees may be gone meanwhile, or dropped by this very
-    /// commit.
-    added: Vec<Rc<Segment>>,
-}
 
 /// Makes writes and edits durable.
 pub(crate) struct Commits {
@@ -161,11 +147,9 @@ impl Commits {
         if self.space.reserve.is_out() || self.store.leadership.is_due() {
             Box::pin(self.space.make_room(group)).await?;
         }
-        let (PreparedCommit { version, number, added, .. }, logged) = loop {
-            let (mut prepared, releases) = (self.prepare(group, edits)?, self.space.reserve.releases());
-            let commit = std::mem::take(&mut prepared.commit);
-            let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
-            let Err(error) = self.runtime.storage.commit(commit).await else { break (prepared, logged) };
+        let stored = loop {
+            let ((commit, stored), releases) = (self.prepare(group, edits)?, self.space.reserve.releases());
+            let Err(error) = self.runtime.storage.commit(commit).await else { break stored };
             if !Box::pin(self.space.makes_room_for(group, &error, releases)).await {
                 return Err(error);
             }
@@ -173,11 +157,15 @@ impl Commits {
         if self.space.reserve.is_due() {
             self.space.keep_reserve();
         }
-
-        self.store.take_over(StoredCommit { number, logged, version, added, group, edits })
+        self.store.take_over(stored)
     }
 
-    fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<PreparedCommit> {
+    /// A commit, and what becomes of the store once it is stored.
+    fn prepare<'c>(
+        &self,
+        group: Option<&'c Rc<Group>>,
+        edits: &'c [PendingEdit],
+    ) -> Result<(Commit, StoredCommit<'c>)> {
         let number = self.store.line.next_log();
         let head = LogHead { epoch: self.store.leadership.epoch(), clock: self.runtime.clock.to_store() };
         let payload = match group {
@@ -185,21 +173,21 @@ impl Commits {
             None => log::encode_checkpoint(head),
         };
         let version = group.map_or(log::PLAIN_VERSION, |group| group.batch().version());
-        let mut commit = Commit {
-            log: vec![(number, record::seal_as(Place::Log(number), version, &payload))],
-            durability: self.runtime.options.durability,
-            ..Commit::default()
-        };
+        let logged = record::seal_as(Place::Log(number), version, &payload);
+        let mut stored =
+            StoredCommit { number, logged: logged.len() as u64, version: None, added: Vec::new(), group, edits };
+        let log = vec![(number, logged)];
+        let mut commit = Commit { log, durability: self.runtime.options.durability, ..Commit::default() };
         if edits.is_empty() {
-            return Ok(PreparedCommit { commit, version: None, number, added: Vec::new() });
+            return Ok((commit, stored));
         }
         let mut view = self.store.view.borrow_mut();
         let mut version = (*view.version).clone();
-        let (mut applied, mut added) = (Vec::with_capacity(edits.len()), Vec::new());
+        let mut applied = Vec::with_capacity(edits.len());
         for pending in edits {
             // A tree that was dropped during its flush or compaction stays dropped.
             let mut edit = pending.edit.clone();
-            added.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
+            stored.added.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
             edit.add.retain(|(tree, ..)| !view.dropped_trees.contains(*tree));
             edit.split = edit.split.filter(|split| !view.dropped_trees.contains(split.tree));
             edit.merge = edit.merge.filter(|(tree, _)| !view.dropped_trees.contains(*tree));
@@ -207,11 +195,12 @@ impl Commits {
             version = version.apply(&edit)?;
             applied.push(edit);
         }
-        let (manifests, stored) = view.manifests.next(&version, &applied, head, self.store.line.last_stamp());
-        commit.manifest = Some((manifests.newest, stored));
+        let (manifests, record) = view.manifests.next(&version, &applied, head, self.store.line.last_stamp());
+        commit.manifest = Some((manifests.newest, record));
         commit.first_manifest = manifests.first();
         let done = view.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !self.store.leadership.has_record(*number)).collect();
-        Ok(PreparedCommit { commit, version: Some((manifests, version)), number, added })
+        stored.version = Some((manifests, version));
+        Ok((commit, stored))
     }
 }
