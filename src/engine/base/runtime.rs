@@ -69,7 +69,7 @@ impl Runtime {
 
     /// Runs `task` in the background. It does not keep the engine alive.
     pub(crate) fn spawn_aside(&self, task: LocalFuture<()>) {
-        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None::<Rc<dyn Wiring>>)));
+        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None)));
     }
 
     /// Tells those above a part, unless nobody has the engine any more.

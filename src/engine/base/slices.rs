@@ -3,10 +3,10 @@
 //! Each poll of a background task is one slice: no client call gets an answer before it ends. So long work checks now and
 //! then whether its slice is over, and yields.
 
-use crate::env::Env;
+use super::wiring::Wiring;
+use crate::env::{Env, LocalFuture};
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::rc::Rc;
 
 /// The target time of a slice. Work ends a step that it has begun: a block is written as a whole.
@@ -36,11 +36,11 @@ impl Slices {
     }
 
     /// Measures the slices of `work`. Until it ends, `owner` lives.
-    pub(crate) fn measured<T, O>(
+    pub(crate) fn measured(
         self: Rc<Self>,
-        mut work: Pin<Box<dyn Future<Output = T>>>,
-        owner: O,
-    ) -> impl Future<Output = T> {
+        mut work: LocalFuture<()>,
+        owner: Option<Rc<dyn Wiring>>,
+    ) -> impl Future<Output = ()> {
         poll_fn(move |context| {
             let _owner = &owner;
             let started = self.env.ticks_us();
