@@ -153,10 +153,7 @@ impl Flusher {
         self.commits.kick();
     }
 
-    /// Moves all data in memory into segments.
-    ///
-    /// # Errors
-    /// Errors of the storage. The data then stays in memory and in the log.
+    /// See [`Engine::flush`](crate::engine::Engine::flush).
     pub(crate) async fn flush(&self) -> Result<()> {
         self.store.ready().await?;
         self.runtime.check_writable()?;

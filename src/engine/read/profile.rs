@@ -57,11 +57,7 @@ impl NewerSource<'_> {
 }
 
 impl Reader {
-    /// The weights of the tree, ascending by partition. Loads missing indexes of segments, in one trip for each
-    /// partition.
-    ///
-    /// # Errors
-    /// As for [`Reader::read`].
+    /// See [`Engine::profile`](crate::engine::Engine::profile).
     pub(crate) async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.store.ready().await?;
         let snapshot = self.store.snapshot(None, tree, None);

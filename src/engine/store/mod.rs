@@ -170,8 +170,7 @@ impl Store {
         }
     }
 
-    /// The partition keys at which the tree's partitions begin, the first one's (empty) included, if they may have changed
-    /// since they were `seen`.
+    /// See [`Engine::boundaries_since`](crate::engine::Engine::boundaries_since).
     pub(crate) fn boundaries_since(&self, tree: TreeId, seen: &ShapeSeen) -> Option<Vec<Box<[u8]>>> {
         let view = self.view.borrow();
         let partitions = view.version.trees.get(&tree);

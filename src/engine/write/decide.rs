@@ -222,11 +222,7 @@ impl Writer {
         }
     }
 
-    /// Writes a row; resolves when it is durable.
-    ///
-    /// # Errors
-    /// `QuotaExceeded`: nothing was stored. `Unavailable`: the outcome is unknown. `LeaderChanged`, `Closed`: this engine
-    /// writes no more.
+    /// See [`Engine::write`](crate::engine::Engine::write).
     pub(crate) async fn write(
         &self,
         tree: TreeId,
@@ -251,8 +247,7 @@ impl Writer {
         }))
     }
 
-    /// Does [`Writer::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
-    /// it does nothing and returns `None`.
+    /// See [`Engine::write_now`](crate::engine::Engine::write_now).
     pub(crate) fn write_now(
         &self,
         tree: TreeId,
@@ -264,12 +259,7 @@ impl Writer {
         self.order.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
 
-    /// Does [`Writer::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
-    /// Otherwise it has no other effect and returns `None`. A future that waits for a commit is small; one that may load
-    /// blocks is not. Without `sees` the row is not read.
-    ///
-    /// # Errors
-    /// Those of `decide` and of [`Reader::read`].
+    /// See [`Engine::modify_now`](crate::engine::Engine::modify_now).
     pub(crate) fn modify_now(
         &self,
         (tree, key): (TreeId, &[u8]),
@@ -297,11 +287,7 @@ impl Writer {
         Ok(Some(self.accept(keys, origin, decide)))
     }
 
-    /// Reads rows and writes the decision of `decide`, atomically: no other write comes between. Resolves when it is
-    /// durable. If it writes nothing, resolves when all writes that it saw are.
-    ///
-    /// # Errors
-    /// Those of `decide`, of [`Reader::read`] and of [`Writer::write`].
+    /// See [`Engine::modify`](crate::engine::Engine::modify).
     pub(crate) async fn modify(
         &self,
         rows: &[(TreeId, &[u8])],
@@ -384,10 +370,7 @@ impl Writer {
         accepted.stored().await
     }
 
-    /// Writes to rows atomically, without reading them. Resolves when the writes are durable.
-    ///
-    /// # Errors
-    /// Those of [`Writer::write`].
+    /// See [`Engine::write_unseen`](crate::engine::Engine::write_unseen).
     pub(crate) async fn write_unseen(
         &self,
         rows: &[(TreeId, &[u8])],
@@ -402,12 +385,7 @@ impl Writer {
         accepted.stored().await
     }
 
-    /// Decides a write of a row as [`Writer::modify`] does, and writes into an overlay. All earlier operations on the row
-    /// are decided first. Without `see` the row is not read. From its first poll until the overlay is committed or
-    /// dropped, the caller must be the only writer of these rows.
-    ///
-    /// # Errors
-    /// Those of `decide` and of [`Reader::read`].
+    /// See [`Engine::modify_over`](crate::engine::Engine::modify_over).
     pub(crate) async fn modify_over(
         &self,
         overlay: &Overlay,

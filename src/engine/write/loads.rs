@@ -37,7 +37,7 @@ impl Loads {
         }
     }
 
-    /// Commits all open loads into a tree. Later operations on its rows come after them.
+    /// See [`Engine::end_loads`](crate::engine::Engine::end_loads).
     /// A caller of [`Module::Loads`](crate::modules::Module::Loads).
     #[inline(never)]
     pub(crate) fn end_loads(self: &Rc<Self>, tree: TreeId) {

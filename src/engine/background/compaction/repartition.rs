@@ -8,10 +8,7 @@ use crate::model::TreeId;
 use std::rc::Rc;
 
 impl Compactor {
-    /// Cuts the tree in front of the partition key `at`, encoded. Does nothing if a partition begins there.
-    ///
-    /// # Errors
-    /// Errors of the storage; then nothing is cut.
+    /// See [`Engine::split_partition`](crate::engine::Engine::split_partition).
     pub(crate) async fn split_partition(self: &Rc<Self>, tree: TreeId, at: &[u8]) -> Result<()> {
         let at = full_key(tree, at);
         let cut = move |compactor: &Self| {
@@ -21,10 +18,7 @@ impl Compactor {
         self.do_apart(Box::new(cut)).await
     }
 
-    /// Merges this partition and the next one of the tree, if there is one.
-    ///
-    /// # Errors
-    /// Errors of the storage; then they stay two.
+    /// See [`Engine::merge_partition`](crate::engine::Engine::merge_partition).
     pub(crate) async fn merge_partition(self: &Rc<Self>, tree: TreeId, left: PartitionId) -> Result<()> {
         self.do_apart(Box::new(move |_| Work::Change(Change::Merge(tree, left)))).await
     }
