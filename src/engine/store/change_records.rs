@@ -27,7 +27,7 @@ pub(crate) fn too_early() -> Error {
 impl Store {
     /// Whether stored changes have records that cannot be made yet.
     pub(crate) fn awaits_recorder(&self) -> bool {
-        self.recorder.get().is_none() && self.view.borrow().memtables().any(|memtable| memtable.awaits_records(None))
+        self.view.borrow().memtables().any(|memtable| self.is_too_early_for(memtable))
     }
 
     /// Whether a memtable cannot be flushed before the recorder is set.
