@@ -3,7 +3,7 @@
 use super::Inspection;
 use crate::engine::{Needs, RowView, Trace};
 use crate::error::Result;
-use crate::model::select::Stretch;
+use crate::model::select::{self, Stretch};
 use crate::model::version::Retention;
 use crate::model::{CellRef, RowSink};
 use crate::tablestore::operations::read::{get_row, wanted};
@@ -71,10 +71,10 @@ impl Inspection<'_> {
         let mut visit = |_: usize, row: Option<&RowView<'_>>| {
             let Some(row) = row else { return };
             let cells: Vec<CellRef<'_>> = row.cells().iter().filter(is_wanted).copied().collect();
-            let marker = row.marker().is_some_and(|marker| !retention.expired(marker, now));
-            let visible = |cell: &CellRef<'_>| !retention.expired(cell.version, now);
+            // An index row exists as long as the columns of its key.
+            let showing = if table.index_of().is_some() { &[][..] } else { row.cells() };
             stored.is_stored = true;
-            stored.is_there = marker || (table.index_of().is_none() && row.cells().iter().any(visible));
+            stored.is_there = select::exists(showing, row.marker(), retention, now);
             stored.hidden = hidden(&cells, retention, now);
             sink.row(&key, &cells);
         };
