@@ -455,22 +455,18 @@ fn the_last_500_events_are_kept() {
 #[test]
 fn who_waits_for_events_hears_of_the_next_one_or_of_the_end() {
     let store = store(by_hand());
-    let mut waiting = Box::pin(store.instance.inspect().await_work_events(0, 20_000));
+    let mut waiting = Box::pin(store.instance.inspect().await_work_events(0));
     assert!(poll(waiting.as_mut()).is_none());
     fill(&store, 0..3);
     flush(&store);
     assert_eq!(store.env.run(waiting).expect("alive").events.len(), 1);
-    assert_eq!(
-        store.env.run(store.instance.inspect().await_work_events(0, 20_000)).expect("alive").events.len(),
-        1,
-        "at once"
-    );
-    let mut none = Box::pin(store.instance.inspect().await_work_events(1, 20_000));
+    assert_eq!(store.env.run(store.instance.inspect().await_work_events(0)).expect("alive").events.len(), 1, "at once");
+    let mut none = Box::pin(store.instance.inspect().await_work_events(1));
     assert!(poll(none.as_mut()).is_none());
     store.env.pass(20_000);
     let none = store.env.run(none).expect("alive");
     assert_eq!((none.events.len(), none.position), (0, 1), "after a while it is asked again");
-    let mut waiting = Box::pin(store.instance.inspect().await_work_events(1, 20_000));
+    let mut waiting = Box::pin(store.instance.inspect().await_work_events(1));
     assert!(poll(waiting.as_mut()).is_none());
     store.env.run(store.instance.close());
     assert_eq!(store.env.run(waiting).map_err(|error| error.code()), Err(Code::Closed));

@@ -3,6 +3,7 @@
 use super::Inspection;
 use crate::engine::{DueWork, WorkEvent, WorkEvents};
 use crate::error::Result;
+use crate::tablestore::rows::request::MOST_WAIT_MS;
 use std::rc::Rc;
 
 impl Inspection<'_> {
@@ -14,12 +15,12 @@ impl Inspection<'_> {
         self.state.engine.work_events(position)
     }
 
-    /// See [`crate::engine::Engine::await_work_events`].
+    /// See [`crate::engine::Engine::await_work_events`]. Without work it answers after 20 seconds.
     ///
     /// # Errors
     /// Those of an instance that has ended.
-    pub async fn await_work_events(self, position: u64, most_ms: u32) -> Result<WorkEvents> {
-        self.state.engine.await_work_events(position, most_ms).await
+    pub async fn await_work_events(self, position: u64) -> Result<WorkEvents> {
+        self.state.engine.await_work_events(position, MOST_WAIT_MS).await
     }
 
     /// See [`crate::engine::Engine::pause_work`].

@@ -18,9 +18,6 @@ use crate::tablestore::{Hidden, Instance};
 use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-/// How long a reader of events waits for the next one, ms.
-const MOST_WAIT_MS: u32 = 20_000;
-
 /// Runs an operation.
 pub(super) async fn run(instance: &Instance, op: Inspection, arguments: &Arguments) -> Result<JsValue> {
     Ok(match op {
@@ -43,7 +40,7 @@ pub(super) async fn run(instance: &Instance, op: Inspection, arguments: &Argumen
         }
         Inspection::GetWorkEvents => work::events(instance, &instance.inspect().work_events(position(arguments)?)?),
         Inspection::AwaitWorkEvents => {
-            let events = instance.inspect().await_work_events(position(arguments)?, MOST_WAIT_MS).await?;
+            let events = instance.inspect().await_work_events(position(arguments)?).await?;
             work::events(instance, &events)
         }
         Inspection::PauseWork => {
