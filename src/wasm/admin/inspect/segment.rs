@@ -6,26 +6,37 @@ use crate::engine::{BlockContents, FilterAnswer, RowContents, SegmentContents, T
 use crate::model::{ChangeKind, Value};
 use crate::tablestore::{Instance, KeyPlace, TreeName};
 use crate::wasm::admin::answers::{Answer, Members};
+use std::rc::Rc;
 use wasm_bindgen::JsValue;
 
 /// A place in a segment, with what its answer borrows.
 struct Told<'a, T> {
     what: &'a T,
     tree: TreeId,
-    name: TreeName,
+    name: Rc<TreeName>,
     key: KeyPlace,
 }
 
 impl<'a, T> Told<'a, T> {
-    fn of(instance: &Instance, what: &'a T, tree: TreeId, key: &[u8]) -> Self {
-        Self { what, tree, name: instance.inspect().tree_name(tree), key: KeyPlace::of(key) }
+    /// All places of a list, each with its tree and its key. They ascend, so the name of each tree is asked for once.
+    fn all(instance: &Instance, list: &'a [T], place: fn(&T) -> (TreeId, &[u8])) -> Vec<Self> {
+        let mut last: Option<(TreeId, Rc<TreeName>)> = None;
+        let told = |what| {
+            let (tree, key) = place(what);
+            let name = match &last {
+                Some((same, name)) if *same == tree => Rc::clone(name),
+                _ => Rc::new(instance.inspect().tree_name(tree)),
+            };
+            last = Some((tree, Rc::clone(&name)));
+            Self { what, tree, name, key: KeyPlace::of(key) }
+        };
+        list.iter().map(told).collect()
     }
 }
 
 pub(super) fn segment(instance: &Instance, id: u64, found: &SegmentContents) -> JsValue {
-    let blocks: Vec<_> =
-        found.blocks.iter().map(|block| Told::of(instance, block, block.tree, &block.first_key)).collect();
-    let rows: Vec<_> = found.rows.iter().map(|row| Told::of(instance, row, row.tree, &row.key)).collect();
+    let blocks = Told::all(instance, &found.blocks, |block| (block.tree, &block.first_key));
+    let rows = Told::all(instance, &found.rows, |row| (row.tree, &row.key));
     let (oldest, newest) = found.seqnos.unzip();
     let filter = found.filter.map(|filter| Members::default().and("bits", filter.bits).and("keys", found.keys).end());
     let answer = found.answer.map(|answer| match answer {
