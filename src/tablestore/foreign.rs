@@ -109,8 +109,7 @@ impl ForeignTables<'_> {
     pub async fn delete(self, name: &str) -> Result<()> {
         self.state.table_operation()?;
         let _turn = self.state.catalog.change().await;
-        let table = self.state.catalog.foreign(name);
-        let table = table.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested table does not exist."))?;
+        let table = self.state.catalog.existing_foreign(name)?;
         self.state.remove_tables(&[table]).await
     }
 
@@ -143,11 +142,10 @@ impl ForeignTables<'_> {
         decide: &mut dyn DecideRows,
         origin: Option<Origin>,
     ) -> Result<Vec<Option<i64>>, Refused> {
-        let Some(table) = &self.state.catalog.foreign(table) else {
-            let error = self.unknown(Charge::Write);
+        let table = &self.existing(table, Charge::Write).map_err(|error| {
             self.state.answers.refuse(origin, 0, &error);
-            return Err(Refused { at: 0, error });
-        };
+            Refused { at: 0, error }
+        })?;
         let now = self.state.clock();
         let draw = |key: &Vec<u8>| self.state.stamps.draw(RowHash::of(table.tree(), key), now);
         let (draws, _holds): (Vec<_>, Vec<_>) = keys.iter().map(draw).unzip();
@@ -192,14 +190,16 @@ impl ForeignTables<'_> {
     /// # Errors
     /// `OTSObjectNotExist`.
     pub fn readable(self, name: &str) -> Result<Rc<Table>> {
-        self.state.catalog.foreign(name).ok_or_else(|| self.unknown(Charge::Read))
+        self.existing(name, Charge::Read)
     }
 
-    /// The error of a request to a foreign table that does not exist, which was counted (C4).
-    fn unknown(self, charge: Charge) -> Error {
-        let failure = charge.failure(Error::new(Code::ObjectNotExist, "Requested table does not exist."));
-        let _ = self.state.metered_on(None, Outcome::<Written>::Err(failure.clone()));
-        failure.error
+    /// The foreign table of this name. A request to one that does not exist is counted (C4).
+    fn existing(self, name: &str, charge: Charge) -> Result<Rc<Table>> {
+        self.state.catalog.existing_foreign(name).map_err(|error| {
+            let failure = charge.failure(error);
+            let _ = self.state.metered_on(None, Outcome::<Written>::Err(failure.clone()));
+            failure.error
+        })
     }
 
     /// Reads a row of a foreign table. `visit` gets the row, if it exists, and returns how many bytes of it count.
@@ -282,6 +282,7 @@ impl ForeignTables<'_> {
         let read = done.map(|()| Written { consumed, row: None }).map_err(|error| Charge::Read.failure(error));
         self.state.metered_on(Some(table), read).map(|_| ()).map_err(|failure| failure.error)
     }
+
     /// A document of the layer above, by its key: columns that it has encoded.
     ///
     /// # Errors

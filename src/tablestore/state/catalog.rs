@@ -74,6 +74,14 @@ impl Catalog {
         if !may_be_foreign(name) {
             return self.table(TableName::parse(name)?);
         }
+        self.existing_foreign(name)
+    }
+
+    /// The foreign table of this name, which has to exist.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist`.
+    pub(crate) fn existing_foreign(&self, name: &str) -> Result<Rc<Table>> {
         let unknown = || Error::new(Code::ObjectNotExist, "Requested table does not exist.");
         self.foreign(name).ok_or_else(unknown)
     }
