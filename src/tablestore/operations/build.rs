@@ -10,7 +10,7 @@
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Error, Result};
 use crate::model::capacity::cells_bytes;
-use crate::model::{KeyReader, TableName};
+use crate::model::KeyReader;
 use crate::modules::Module;
 use crate::tablestore::rows::index::IndexWrite;
 use crate::tablestore::state::State;
@@ -86,11 +86,9 @@ fn build_goes_on(state: &State, index: &Index, base: &Table) {
     }
 }
 
-/// Whether the index still exists under its name, in a working instance. It may have been dropped, or rebuilt.
+/// Whether the index still exists, in a working instance. It may have been dropped, or rebuilt.
 fn waits_for(state: &State, index: &Index) -> bool {
-    let tables = state.catalog.all();
-    let current = tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table));
-    current && state.engine.check_alive().is_ok()
+    state.catalog.has(&index.table) && state.engine.check_alive().is_ok()
 }
 
 async fn load_and_build(state: &State, index: &Index) -> Result<()> {
@@ -132,8 +130,7 @@ async fn build(state: &State, index: &Index) -> Result<()> {
 /// Errors of storing that.
 async fn finish_build(state: &State, index: &Rc<Table>) -> Result<()> {
     let _changing = state.catalog.change().await;
-    let current = state.catalog.table(TableName::known(index.name()));
-    if current.is_ok_and(|current| Rc::ptr_eq(&current, index)) {
+    if state.catalog.has(index) {
         state.set_state(index, TableState { building_since: None, ..index.state() }).await?;
     }
     Ok(())

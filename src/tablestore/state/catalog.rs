@@ -38,6 +38,11 @@ impl Catalog {
         self.tables.borrow().get(name).map(Rc::clone)
     }
 
+    /// Whether this table still exists under its name: it may have been dropped, or got another tree.
+    pub(crate) fn has(&self, table: &Rc<Table>) -> bool {
+        self.tables.borrow().get(table.name()).is_some_and(|known| Rc::ptr_eq(known, table))
+    }
+
     /// The table for an operation's units, if it exists. An operation that waits must ask before, because another table
     /// may have the name afterwards.
     pub(crate) fn named(&self, name: TableName<'_>) -> Option<Rc<Table>> {
