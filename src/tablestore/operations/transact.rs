@@ -96,7 +96,7 @@ pub(crate) async fn commit(state: &State, id: &str, origin: Option<Origin>) -> O
         return known.map(|written| written.consumed).map_err(failed);
     }
     let now = state.clock();
-    let mut using = match enter_alone(state, id) {
+    let mut using = match state.transactions.enter(id, state.engine.steady_ms()) {
         Ok(using) => using,
         Err(error) => return state.metered_on(None, Err(failed(error))),
     };
@@ -120,19 +120,14 @@ pub(crate) async fn commit(state: &State, id: &str, origin: Option<Origin>) -> O
 
 /// See [`Instance::abort_transaction`](crate::tablestore::Instance::abort_transaction).
 pub(crate) fn abort(state: &State, id: &str) -> Outcome<Consumed> {
-    match enter_alone(state, id) {
+    state.clock();
+    match state.transactions.enter(id, state.engine.steady_ms()) {
         Ok(mut using) => {
             using.ends = true;
             state.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
         }
         Err(error) => state.metered_on(None, Err(Charge::Write.failure(error))),
     }
-}
-
-/// Enters a transaction for a metered operation of its own.
-fn enter_alone<'s>(state: &'s State, id: &str) -> Result<TransactionUse<'s>> {
-    state.clock();
-    state.transactions.enter(id, state.engine.steady_ms())
 }
 
 /// Runs a checked write inside a transaction.
