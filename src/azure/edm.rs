@@ -9,8 +9,7 @@
 //! | DateTime | Binary: 2, then its ticks in 8 bytes, little-endian |
 //! | Guid | Binary: 3, then its 16 bytes in the order of its text |
 
-use super::text::utf16_length;
-use super::text::{parse_base64, push_base64, push_integer};
+use super::text::{parse_base64, push_base64, push_integer, utf16_length};
 use super::{AzureCode, AzureError, AzureResult, date_time, double};
 use crate::model::{ValueRef, decimal};
 use std::borrow::Cow;

@@ -13,6 +13,7 @@ use crate::tablestore::Instance;
 use crate::tablestore::foreign::{Refused, SEPARATOR, Visit};
 use std::borrow::Cow;
 use std::ops::Bound;
+
 /// Entities of a page, and tables of a page of their list; a page of entities may end earlier, as a GetRange does (Z3).
 ///
 /// Else: the page ends there, with a continuation; a larger `$top` counts as this.

@@ -5,8 +5,7 @@
 
 use super::edm::EdmValue;
 use super::entity::Entity;
-use super::key;
-use super::key::KEY;
+use super::key::{self, KEY};
 use crate::engine::RowView;
 use crate::format::fragment::Fragment;
 use crate::model::{CellRef, ValueRef};

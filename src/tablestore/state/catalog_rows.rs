@@ -130,7 +130,7 @@ pub(crate) async fn store(
     engine.modify(&rows, None, &mut stamped).await
 }
 
-/// StoredCatalog changes, each with a stamp above that of its row.
+/// Changes of the catalog, each with a stamp above that of its row.
 struct CatalogCommit<'a> {
     changes: &'a [CatalogChange],
     stamps: Vec<i64>,
