@@ -361,10 +361,7 @@ impl Decide for ForeignChange<'_> {
             return Ok(());
         };
         let stored = view.map(RowView::stamp);
-        row.stamp = match *draw {
-            Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
-            _ => state.stamps.settle(RowHash::of(table.tree(), key), self.now, stored),
-        };
+        row.stamp = state.stamps.settle(*draw, || RowHash::of(table.tree(), key), self.now, stored);
         if let Some(columns) = table.stream().map(|stream| stream.columns()).filter(|columns| !columns.is_empty()) {
             let change = RowChange { kind: ChangeKind::Update, stamp: row.stamp, cells: &[] };
             row.old =

@@ -52,12 +52,7 @@ impl Decide for RowDecision<'_, '_, '_> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let Self { state, ready, draw, .. } = *self;
         let stored = view.map(RowView::stamp);
-        let decided = ready.decide(view, || match draw {
-            // Writes that waited for the stored state may decide in another order than they drew stamps. A write with an
-            // older stamp would disappear below the row that it was decided from.
-            Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
-            _ => state.stamps.settle(ready.row_hash(), ready.now, stored),
-        });
+        let decided = ready.decide(view, || state.stamps.settle(draw, || ready.row_hash(), ready.now, stored));
         let decided = decided.inspect_err(|error| state.answers.refuse(self.origin, ready.row, error));
         self.decided = decided?;
         Ok(())

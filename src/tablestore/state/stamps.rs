@@ -19,9 +19,14 @@ impl Stamps {
         (draw, (draw == Draw::Read).then(|| StampHold { stamps: self, row }))
     }
 
-    /// See [`Stamper::settle`].
-    pub(crate) fn settle(&self, row: RowHash, now: i64, stored: Option<i64>) -> i64 {
-        self.0.borrow_mut().settle(row, now, stored)
+    /// The stamp of a write that sees its row, whose newest stored stamp is `stored`. Writes that waited for the stored state
+    /// may decide in another order than they drew stamps. A write with an older stamp would disappear below the row that it
+    /// was decided from.
+    pub(crate) fn settle(&self, draw: Draw, row: impl FnOnce() -> RowHash, now: i64, stored: Option<i64>) -> i64 {
+        match draw {
+            Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
+            _ => self.0.borrow_mut().settle(row(), now, stored),
+        }
     }
 
     /// See [`Stamper::is_far_ahead`].
