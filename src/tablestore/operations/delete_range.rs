@@ -3,14 +3,13 @@
 use super::batch::{begin_each, finish_each};
 use super::count::{CountRows, RowCount};
 use super::read::get_range;
-use super::write::prepare;
+use super::write::prepare_row;
 use crate::engine::Direction;
 use crate::error::Code;
 use crate::model::select::VersionQuery;
 use crate::model::{CellRef, Filter, KeyInput, KeyPart, KeyValue, RowSink, ValueRef};
-use crate::tablestore::rows::prepared::{PreparedRow, charge};
 use crate::tablestore::rows::request::{Existence, GetRange, Mutation, ReadOptions, ReturnContent, RowWrite};
-use crate::tablestore::rows::{check, fits};
+use crate::tablestore::rows::fits;
 use crate::tablestore::state::State;
 use crate::tablestore::units::failure::{Charge, Outcome};
 use std::pin::Pin;
@@ -78,11 +77,7 @@ pub(crate) fn delete_range<'a>(state: &'a State, request: CountRows<'a>) -> Dele
             });
         }
         let now = state.clock();
-        let mut ready: Vec<PreparedRow<'_, '_>> = Vec::with_capacity(writes.len());
-        for write in &writes {
-            let prepared = check::row_write(write).and_then(|checked| prepare(state, write, checked, now));
-            ready.push((Some(table), prepared.map_err(|error| charge(write).failure(error))));
-        }
+        let ready: Vec<_> = writes.iter().map(|write| prepare_row(state, write, now)).collect();
         let begun = begin_each(state, None, &ready, None).await;
         drop(ready);
         drop(writes);

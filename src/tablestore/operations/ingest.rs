@@ -6,13 +6,12 @@
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
 use super::batch::{begin_each, finish_each};
-use super::write::prepare;
+use super::write::prepare_row;
 use crate::engine::{BulkLoader, Origin};
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
-use crate::model::{ChangeKind, Consumed, RowChange, limits};
+use crate::model::{ChangeKind, Consumed, RowChange};
 use crate::modules::Module;
-use crate::tablestore::rows::check;
 use crate::tablestore::rows::decide::plan;
 use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge, number};
 use crate::tablestore::rows::request::{Mutation, ReturnContent, RowWrite};
@@ -110,7 +109,11 @@ pub(crate) async fn put_rows(
     origin: Option<Origin>,
 ) -> PutRows {
     let now = state.clock();
-    let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| prepare_put(state, write, now)).collect();
+    let ready = |write| match write {
+        Ok(write) => prepare_row(state, write, now),
+        Err(error) => (None, Err(Charge::Nothing.failure(Error::clone(error)))),
+    };
+    let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(Result::as_ref).map(ready).collect();
     number(&mut rows);
     // Some may have been written already, if the client asks again.
     let may_load = state.engine.has(Module::Loads) && !state.answers.knows(origin);
@@ -127,19 +130,6 @@ pub(crate) async fn put_rows(
             drop(writes);
             PutRows::Written(finish_each(state, begun, origin).await)
         }
-    }
-}
-
-fn prepare_put<'r, 'a>(state: &State, write: &'r Result<RowWrite<'a>>, now: i64) -> PreparedRow<'r, 'a> {
-    match write {
-        Ok(write) => {
-            let ready = check::row_write(write).and_then(|checked| {
-                check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
-                prepare(state, write, checked, now)
-            });
-            (Some(write.table), ready.map_err(|error| charge(write).failure(error)))
-        }
-        Err(error) => (None, Err(Charge::Nothing.failure(error.clone()))),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::model::{Consumed, RowChange, ValueRef, limits};
 use crate::tablestore::rows::check::{self, Checked};
 use crate::tablestore::rows::decide::plan;
 use crate::tablestore::rows::fits;
-use crate::tablestore::rows::prepared::{PreparedWrite, Written, charge};
+use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use crate::tablestore::rows::request::{Mutation, RowWrite};
 use crate::tablestore::rows::time::Draw;
 use crate::tablestore::state::State;
@@ -146,6 +146,15 @@ pub(crate) fn prepare<'r, 'a>(
         now,
         table,
     })
+}
+
+/// Checks a write that has its limits for itself, at the time `now`, and then against its table.
+pub(crate) fn prepare_row<'r, 'a>(state: &State, write: &'r RowWrite<'a>, now: i64) -> PreparedRow<'r, 'a> {
+    let ready = check::row_write(write).and_then(|checked| {
+        check::size(write.operation(), checked.weight.all, limits::WRITE_BYTES)?;
+        prepare(state, write, checked, now)
+    });
+    (Some(write.table), ready.map_err(|error| charge(write).failure(error)))
 }
 
 /// Runs a checked write, as part of a transaction if there is one.
