@@ -89,15 +89,7 @@ impl ForeignTables<'_> {
         if self.state.catalog.foreign(name).is_some() {
             return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
         }
-        let tree = self.state.catalog.new_tree();
-        let fixed = Fixed {
-            name: name.to_owned(),
-            tree,
-            account: tree.0,
-            created: self.state.engine.now_ms(),
-            local_transactions: false,
-            index_of: None,
-        };
+        let fixed = Fixed::new(name.to_owned(), self.state.catalog.new_tree(), self.state.engine.now_ms());
         let schema = TableSchema::new(key.map(|column| KeyColumn::new(column, KeyType::Binary)).to_vec())?;
         self.state.add_tables(vec![Rc::new(Table::new(fixed, schema, TableState::default()))]).await
     }

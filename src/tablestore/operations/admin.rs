@@ -41,13 +41,8 @@ pub(crate) async fn create_table(state: &State, request: CreateTable) -> Result<
     state.catalog.check_new(names, state.limits().tables)?;
     let tree = state.catalog.new_tree();
     let fixed = Fixed {
-        name: request.name,
-        tree,
-        // The meter counts by the number of the first tree, also when the table gets another one.
-        account: tree.0,
-        created: state.engine.now_ms(),
         local_transactions: request.local_transactions.unwrap_or(true),
-        index_of: None,
+        ..Fixed::new(request.name, tree, state.engine.now_ms())
     };
     let new = TableState { options, throughput, defined: request.defined.into(), ..TableState::default() };
     let table = Rc::new(Table::new(fixed, schema, new));

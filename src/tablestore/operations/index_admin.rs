@@ -150,14 +150,7 @@ pub(crate) fn plan(
 /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
 pub(crate) fn index_table(state: &State, plan: Plan, since: Option<u64>, building: bool) -> Table {
     let (now, tree) = (state.engine.now_ms(), state.catalog.new_tree());
-    let fixed = Fixed {
-        name: plan.name,
-        tree,
-        account: tree.0,
-        created: now,
-        local_transactions: false,
-        index_of: Some(IndexMeta { since, ..plan.meta }),
-    };
+    let fixed = Fixed { index_of: Some(IndexMeta { since, ..plan.meta }), ..Fixed::new(plan.name, tree, now) };
     let new = TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
     Table::new(fixed, plan.schema, new)
 }

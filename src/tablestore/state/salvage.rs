@@ -41,8 +41,7 @@ pub(crate) async fn find_tables(engine: &Engine, catalog: &mut StoredCatalog) ->
             name.push('_');
         }
         let options = TableOptions { max_versions: i64::MAX, ..TableOptions::default() };
-        let fixed = Fixed { name, tree, account: tree.0, created: 0, local_transactions: false, index_of: None };
-        catalog.tables.push(Table::new(fixed, schema, TableState { options, ..TableState::default() }));
+        catalog.tables.push(Table::new(Fixed::new(name, tree, 0), schema, TableState { options, ..TableState::default() }));
     }
     Ok(())
 }

@@ -97,6 +97,14 @@ pub struct IndexMeta {
     pub(crate) build: BuildProgress,
 }
 
+impl Fixed {
+    /// Those of a new table that is no index and has no local transactions. Its account is its first tree's number, and stays
+    /// that when the table gets another tree.
+    pub(crate) fn new(name: String, tree: TreeId, created: i64) -> Self {
+        Self { name, tree, account: tree.0, created, local_transactions: false, index_of: None }
+    }
+}
+
 impl Table {
     pub(crate) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
         let Fixed { name, tree, account, created, local_transactions, index_of } = fixed;
