@@ -53,8 +53,8 @@ fn r7_what_is_no_id_is_refused_by_every_operation() {
         assert_eq!(refused(store.write_in(id, &put("t", row(1, 1), &[]))), INVALID);
         assert_eq!(refused(store.all_in(Some(id), row(1, 1))), INVALID);
         assert_eq!(refused(store.ids_in(Some(id), &all_of(1, Direction::Forward))), INVALID);
-        let batch = [put("t", row(1, 1), &[])];
-        let batch = store.env.run(store.instance.batch_write_row_in(Some(id), &batch, None));
+        let batch = vec![put("t", row(1, 1), &[])];
+        let batch = store.env.run(store.instance.batch_write_rows(Some(id), batch, None));
         assert_eq!(refused(batch), INVALID);
     }
     let unknown = "0".repeat(32);

@@ -268,8 +268,8 @@ fn r7_rows_and_ranges_outside_of_the_partition_key_are_refused() {
     assert_eq!(refused(store.ids_in(Some(&tx), &wide)), out_of_scope(5, 6));
     let everything = "OTSDataOutOfRange: Data out of scope of transaction. Transaction PartKey:5. Data PartKey:INF";
     assert_eq!(refused(store.ids_in(Some(&tx), &range("t", Direction::Backward))), everything);
-    let batch = [put("t", row(5, 1), &[]), put("t", row(6, 1), &[]), put("u", row(5, 1), &[])];
-    let results = store.env.run(store.instance.batch_write_row_in(Some(&tx), &batch, None)).expect("done");
+    let batch = vec![put("t", row(5, 1), &[]), put("t", row(6, 1), &[]), put("u", row(5, 1), &[])];
+    let results = store.env.run(store.instance.batch_write_rows(Some(&tx), batch, None)).expect("done");
     let told = results.into_iter().map(|result| result.map_or_else(|error| error.to_string(), |_| String::new()));
     assert_eq!(told.collect::<Vec<_>>(), [String::new(), out_of_scope(5, 6), other.to_owned()]);
     store.commit(&tx).expect("committed");
@@ -322,7 +322,7 @@ fn r7_a_batch_inside_a_transaction_is_written_with_it() {
     let store = store();
     store.put(row(1, 1), &[cell("n", int(1))]);
     let tx = store.start(1);
-    let batch = [
+    let batch = vec![
         update("t", row(1, 1), &[increment("n", 4)]),
         expecting(Existence::ExpectExist, put("t", row(1, 2), &[])),
         put("t", row(1, 3), &[cell("a", int(1))]),
@@ -330,7 +330,7 @@ fn r7_a_batch_inside_a_transaction_is_written_with_it() {
         delete("t", row(1, 4)),
     ];
     // A row that comes twice must not have a condition, inside as outside.
-    let results = store.env.run(store.instance.batch_write_row_in(Some(&tx), &batch, None)).expect("done");
+    let results = store.env.run(store.instance.batch_write_rows(Some(&tx), batch, None)).expect("done");
     let failed = results.iter().map(Result::is_err).collect::<Vec<_>>();
     assert_eq!(failed, [false, true, false, false, false]);
     assert_eq!(store.ids(), [1]);

@@ -53,24 +53,12 @@ impl Instance {
         batch::write_rows(&self.state, None, writes.to_vec(), origin)
     }
 
-    /// The same as part of a transaction, one row after the other. They are stored at its commit.
+    /// The same. As part of a transaction the rows are written one after the other, and stored at its commit. It drops the
+    /// request as soon as possible, because many rows may wait for the disk.
     ///
     /// # Errors
     /// As for [`Instance::batch_write_row`], and those of transactions. A row outside the transaction gets such an error
     /// as its result.
-    pub fn batch_write_row_in(
-        &self,
-        transaction: Option<&str>,
-        writes: &[RowWrite<'_>],
-        origin: Option<Origin>,
-    ) -> impl Future<Output = Outcome<Vec<Outcome<Written>>>> {
-        batch::write_rows(&self.state, transaction, writes.to_vec(), origin)
-    }
-
-    /// The same, but drops the request as soon as possible, because many rows may wait for the disk.
-    ///
-    /// # Errors
-    /// The same.
     pub fn batch_write_rows(
         &self,
         transaction: Option<&str>,
