@@ -1,5 +1,6 @@
 //! Requests come out of a frame as they went in (R6, R7): filters, conditions, keys to be assigned, transactions.
 
+use crate::session::frame as bytes;
 use crate::store::*;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -11,9 +12,7 @@ use tabstore::session::codec::{Frame, FrameWriter};
 use tabstore::tablestore::{Existence, GetRow, ReadOptions, RowWrite};
 
 fn frame(write: impl FnOnce(&mut FrameWriter)) -> Frame {
-    let mut writer = FrameWriter::default();
-    write(&mut writer);
-    Frame::parse(writer.finish(), NameRules::Document).expect("a frame")
+    Frame::parse(bytes(write), NameRules::Document).expect("a frame")
 }
 
 fn get_row(filter: Filter<'_>) -> GetRow<'_> {
@@ -141,9 +140,7 @@ fn r6_a_filter_that_says_something_wrong_is_refused() {
         transfer: Some(Transfer { regex: "x", cast: CastType::String }),
     };
     let filter = Filter::And(vec![Filter::Column(filter), Filter::Page { offset: 1, limit: 1 }]);
-    let mut writer = FrameWriter::default();
-    writer.get_row(1, &get_row(filter));
-    let right = writer.finish();
+    let right = bytes(|out| out.get_row(1, &get_row(filter)));
     let start = right.windows(3).position(|bytes| bytes == [2, 2, 2]).expect("the AND");
     let answer = |at: usize, byte: u8| {
         let mut wrong = right.clone();

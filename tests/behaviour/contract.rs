@@ -1,6 +1,7 @@
 //! The bytes of every request and response that the contract declares. The package writes and reads the same ones
 //! (`pkg/test/contract.test.ts`), so both sides lay them out alike.
 
+use crate::session::frame;
 use crate::store::*;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,12 +18,12 @@ use tabstore::session::codec::contract::{self, RowFoundGiven, RowWrittenGiven, R
 use tabstore::session::codec::fields::{Batch, Blob, Field, Row, Text, Unsigned};
 use tabstore::session::codec::parts::Part;
 use tabstore::session::codec::values::{PutRows, StartLocalTransaction};
-use tabstore::session::codec::{Frame, FrameWriter, PageWriter};
+use tabstore::session::codec::{Frame, PageWriter};
 use tabstore::tablestore::{
     ColumnOp, CountRows, Existence, GetRange, GetRow, ReadOptions, ReturnContent, ReturnedRow, RowWrite, TableRead,
 };
 
-/// The lines of a file, `name: bytes`. Each is to be looked at.
+/// The lines of a file, `name: bytes`, that were not looked at yet.
 struct Lines(BTreeMap<&'static str, Vec<u8>>);
 
 impl Lines {
@@ -33,6 +34,10 @@ impl Lines {
         Self(lines.map(|(name, hex)| (name, hex.as_bytes().chunks(2).map(byte).collect())).collect())
     }
 
+    fn end(self) {
+        assert!(self.0.is_empty(), "{:?} are read by nobody", self.0.keys());
+    }
+
     fn take(&mut self, name: &str, made: &[u8]) -> Vec<u8> {
         let hex = || made.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         self.0.remove(name).unwrap_or_else(|| panic!("no line is called {name}: {}", hex()))
@@ -41,10 +46,10 @@ impl Lines {
     /// A request, as it is written and read. `is_padded`: the package writes a count in more bytes than it needs.
     fn request<F: Field>(&mut self, name: &str, op: u8, within: Option<&str>, asked: &F::Value<'_>, is_padded: bool) {
         let write = |asked: &F::Value<'_>| {
-            let mut writer = FrameWriter::default();
-            writer.transaction(within);
-            writer.request::<F>(7, op, asked);
-            writer.finish()
+            frame(|out| {
+                out.transaction(within);
+                out.request::<F>(7, op, asked);
+            })
         };
         let made = write(asked);
         let known = self.take(name, &made);
@@ -112,10 +117,17 @@ fn batch() -> Vec<RowWrite<'static>> {
     ]
 }
 
-/// R1: the three operations that write one row.
 #[test]
-fn r1_writes_of_one_row_are_laid_out_as_the_package_does() {
+fn r1_r2_r3_r6_r7_requests_are_laid_out_as_the_package_does() {
     let mut lines = Lines::of(include_str!("contract/requests.txt"));
+    writes_of_one_row(&mut lines);
+    reads(&mut lines);
+    batches_and_transactions(&mut lines);
+    lines.end();
+}
+
+/// The three operations that write one row.
+fn writes_of_one_row(lines: &mut Lines) {
     let cells = [
         cell("i", int(300)),
         cell("d", ValueRef::Double(1.5)),
@@ -156,10 +168,8 @@ impl Lines {
     }
 }
 
-/// R1, R2, R3, R6: reads, with each option and filter.
-#[test]
-fn r1_r2_r3_r6_reads_are_laid_out_as_the_package_does() {
-    let mut lines = Lines::of(include_str!("contract/requests.txt"));
+/// Reads, with each option and filter.
+fn reads(lines: &mut Lines) {
     let mut get =
         |name, request: &GetRow<'_>| lines.request::<contract::GetRow>(name, op::GET_ROW, None, request, false);
     let all = ReadOptions {
@@ -209,10 +219,8 @@ fn r1_r2_r3_r6_reads_are_laid_out_as_the_package_does() {
     lines.request::<contract::CountRows>("DELETE_RANGE", op::DELETE_RANGE, None, &part(equal()), false);
 }
 
-/// R2, R7: batches, loads, transactions, and what else a client asks.
-#[test]
-fn r2_r7_batches_and_transactions_are_laid_out_as_the_package_does() {
-    let mut lines = Lines::of(include_str!("contract/requests.txt"));
+/// Batches, loads, transactions, and what else a client asks.
+fn batches_and_transactions(lines: &mut Lines) {
     let mut rows = |name, op, within, rows| lines.request::<Batch<Row>>(name, op, within, &rows, false);
     rows("BATCH_WRITE_ROW", op::BATCH_WRITE_ROW, None, batch());
     rows("BATCH_WRITE_ROW in a transaction", op::BATCH_WRITE_ROW, Some("tx"), batch()[..1].to_vec());
@@ -274,5 +282,5 @@ fn responses_are_laid_out_as_the_package_reads_them() {
     lines.response::<contract::RowsPut>("RowsPut, written", written);
     lines.response::<contract::RowsStored>("RowsStored", (units, 300, vec![(2, &error)]));
     lines.response::<contract::Passed>("Passed", (&[1, 2, 3],));
-    assert!(lines.0.is_empty(), "{:?} are read by nobody", lines.0.keys());
+    lines.end();
 }

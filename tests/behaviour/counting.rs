@@ -1,5 +1,6 @@
 //! CountRows (R3): the rows that a range returns, counted without giving them away.
 
+use crate::session::frame;
 use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use tabstore::model::{KeyType, KeyValue, TableName};
 use tabstore::session::Sessions;
 use tabstore::session::codec::contract::{self, op};
 use tabstore::session::codec::parts::Part;
-use tabstore::session::codec::{FrameWriter, responses};
+use tabstore::session::codec::responses;
 use tabstore::tablestore::{ColumnOp, CountRows, GetRange, OptionsChange, RowCount};
 
 fn whole<'a>(table: &'a str, filter: Option<Filter<'a>>) -> CountRows<'a> {
@@ -167,9 +168,8 @@ fn r3_a_count_travels_and_tells_where_it_goes_on() {
     };
     let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
     let session = sessions.open(1, deliver).expect("opened");
-    let mut frame = FrameWriter::default();
-    frame.request::<contract::CountRows>(7, op::COUNT_ROWS, &whole("t", None));
-    let ready = session.submit(frame.finish()).expect("a frame");
+    let asked = frame(|out| out.request::<contract::CountRows>(7, op::COUNT_ROWS, &whole("t", None)));
+    let ready = session.submit(asked).expect("a frame");
     store.env.run_until_idle();
     let answer = ready.or_else(|| answers.borrow_mut().pop()).expect("an answer");
     let response = responses(&answer).expect("whole").remove(0);

@@ -1,5 +1,6 @@
 //! Hints beside the service's messages: table, column, the expected and the given, the rule (W3).
 
+use crate::session::frame;
 use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -178,9 +179,7 @@ fn w3_hints_travel_with_their_errors() {
     let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
     let session = sessions.open(1, move |frame: Vec<u8>| out.borrow_mut().push(frame)).expect("opened");
     let submit = |write: &dyn Fn(&mut FrameWriter)| {
-        let mut writer = FrameWriter::default();
-        write(&mut writer);
-        let answer = session.submit(writer.finish()).expect("a frame");
+        let answer = session.submit(frame(write)).expect("a frame");
         store.env.run_until_idle();
         answer.unwrap_or_else(|| delivered.borrow_mut().remove(0))
     };
