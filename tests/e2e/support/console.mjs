@@ -90,6 +90,13 @@ export async function withProgram(t, name, { viewport = VIEWPORT, fill = () => {
   return { server, context, page, other };
 }
 
+/** Makes a table of a few people: a `fill` for `withProgram`. */
+export const people = async () => {
+  await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "STRING" }] });
+  const rows = { ann: { age: 30n, city: "Oslo", vip: true }, bob: { age: 40n, city: "Rome" }, cy: { age: 50n }, dee: { city: "Oslo", vip: false } };
+  for (const [id, attributes] of Object.entries(rows)) await db.putRow({ tableName: "people", primaryKey: { id }, attributes });
+};
+
 /** Goes to a place in the console, as by a bookmark. */
 export async function goTo(page, hash) {
   await page.evaluate((hash) => {

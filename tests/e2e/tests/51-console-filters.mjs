@@ -3,15 +3,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { firstKey, goTo, keysShown, shoot, SIZES, withProgram } from "../support/console.mjs";
+import { firstKey, goTo, keysShown, people, shoot, SIZES, withProgram } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-
-/** A few people. */
-const people = async () => {
-  await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "STRING" }] });
-  const rows = { ann: { age: 30n, city: "Oslo", vip: true }, bob: { age: 40n, city: "Rome" }, cy: { age: 50n }, dee: { city: "Oslo", vip: false } };
-  for (const [id, attributes] of Object.entries(rows)) await db.putRow({ tableName: "people", primaryKey: { id }, attributes });
-};
 
 for (const [size, viewport] of Object.entries(SIZES)) {
   test(
