@@ -6,6 +6,7 @@ mod budget;
 mod build;
 mod conformance;
 mod contract;
+mod files;
 mod modules;
 mod mutants;
 mod native;

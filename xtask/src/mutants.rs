@@ -1,6 +1,7 @@
 //! `cargo xtask mutants`: makes many small changes in the engine, one at a time, and names those that no test notices
 //! (cargo-mutants). Results are kept below `target/mutants`, so an interrupted shard continues.
 
+use crate::files;
 use crate::run::{Failure, command, find, root, say, target};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -96,26 +97,14 @@ fn report(folder: &Path) -> Result<(), Failure> {
 
 /// A hash of the code: the changed files, and the tests.
 fn code() -> Result<String, Failure> {
-    let mut files = Vec::new();
+    let mut all = Vec::new();
     for folder in ["src", "tests/behaviour", "tests/lives", "fuzz"] {
-        collect(&root().join(folder), &mut files)?;
+        all.extend(files::below(&root().join(folder), &["rs"])?);
     }
-    files.push(root().join("Cargo.lock"));
-    files.sort();
-    let contents = files.iter().map(fs::read).collect::<Result<Vec<_>, _>>()?;
-    Ok(hash(&(files, contents)))
-}
-
-fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> Result<(), Failure> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
+    all.push(root().join("Cargo.lock"));
+    all.sort();
+    let contents = all.iter().map(fs::read).collect::<Result<Vec<_>, _>>()?;
+    Ok(hash(&(all, contents)))
 }
 
 fn hash(of: &impl Hash) -> String {

@@ -1,5 +1,6 @@
 //! `cargo xtask size`: the download of an app that imports the package.
 
+use crate::files;
 use crate::run::{Failure, command, output, root};
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,12 +48,11 @@ enum Part {
 /// Prints the sizes; fails if the core or an entry beside it is over its budget.
 pub fn check() -> Result<(), Failure> {
     let folder = root().join("pkg/dist");
-    let mut files = Vec::new();
-    list(&folder, &mut files)?;
+    let files = list(&folder)?;
     let core = core(&folder)?;
     let (mut zipped_core, mut brotli_core, mut beside) = (0, 0, [None; BESIDE.len()]);
     for (file, (zipped, brotli)) in files.iter().zip(zipped(&files)?) {
-        let name = file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().into_owned();
+        let name = files::relative(file, &folder);
         let raw = fs::metadata(file)?.len();
         let part = match &name {
             name if core.contains(name) => Part::Core,
@@ -114,21 +114,10 @@ fn kb(bytes: u64) -> f64 {
 }
 
 /// The JavaScript and wasm files below `folder`, sorted. No app loads those of the console, which has budgets of its own.
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
-    entries.sort();
-    for entry in entries {
-        if entry.ends_with(CONSOLE) {
-            continue;
-        }
-        if entry.is_dir() {
-            list(&entry, files)?;
-        } else if entry.extension().is_some_and(|end| end == "js" || end == "wasm" || end == "mjs" || end == "cjs") {
-            files.push(entry);
-        }
-    }
-    Ok(())
+fn list(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let console = folder.join(CONSOLE);
+    let all = files::below(folder, &["js", "wasm", "mjs", "cjs"])?;
+    Ok(all.into_iter().filter(|file| !file.starts_with(&console)).collect())
 }
 
 /// The sizes of files after gzip -9 and after brotli. Node compresses them, because it is installed anyway.

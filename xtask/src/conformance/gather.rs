@@ -1,9 +1,9 @@
 //! Collects the tests and the statements that each names, from their sources.
 
 use super::statements::{GROUPS, Statement};
+use crate::files;
 use crate::run::{Failure, root};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// The place where a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,11 +29,9 @@ pub fn tests() -> Result<Vec<Test>, Failure> {
     for (folder, ends) in
         [("src", "rs"), ("tests", "rs"), ("tests/e2e/tests", "mjs"), ("pkg/test", "ts"), ("examples", "ts")]
     {
-        let mut files = Vec::new();
-        list(&root().join(folder), ends, &mut files)?;
-        for path in files {
+        for path in files::below(&root().join(folder), &[ends])? {
             let text = fs::read_to_string(&path)?;
-            let file = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            let file = files::relative(&path, &root());
             let found = match ends {
                 "rs" => of_rust(&text),
                 _ => of_script(&text, if ends == "mjs" { Place::Chromium } else { Place::Node }),
@@ -44,21 +42,6 @@ pub fn tests() -> Result<Vec<Test>, Failure> {
     tests.retain(|test| !test.ids.is_empty());
     tests.sort();
     Ok(tests)
-}
-
-fn list(folder: &Path, ends: &str, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            // Installed packages have tests of their own.
-            if path.file_name().is_some_and(|name| name != "node_modules") {
-                list(&path, ends, files)?;
-            }
-        } else if path.extension().is_some_and(|end| end == ends) {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 type Found = (Place, String, Vec<&'static str>);

@@ -6,6 +6,8 @@
 
 mod calls;
 mod circles;
+#[path = "../../src/files.rs"]
+mod files;
 mod limits;
 mod measures;
 mod names;

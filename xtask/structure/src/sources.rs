@@ -1,5 +1,6 @@
 //! The sources, as they lie in the folder or as they were at a commit.
 
+use crate::files;
 use crate::tree::Sources;
 use std::fs;
 use std::io::Write as _;
@@ -7,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// The folders with sources, and how the names of their files end.
-const FOLDERS: [(&str, &[&str]); 3] = [("src", &[".rs"]), ("pkg/src", &[".ts", ".tsx"]), ("www/src", &[".ts", ".tsx"])];
+/// The folders with sources, and how the names of their files end, behind a dot.
+const FOLDERS: [(&str, &[&str]); 3] = [("src", &["rs"]), ("pkg/src", &["ts", "tsx"]), ("www/src", &["ts", "tsx"])];
 
 /// The build writes these, and git ignores them.
 const GENERATED: &str = "pkg/src/codec/contract";
@@ -17,7 +18,7 @@ fn is_source(path: &str) -> bool {
     !path.starts_with(GENERATED)
         && FOLDERS.iter().any(|(folder, ends)| {
             path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-                && ends.iter().any(|end| path.ends_with(end))
+                && path.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
         })
 }
 
@@ -32,23 +33,16 @@ pub fn by_language(all: Sources) -> (Sources, Sources) {
 /// A file cannot be read.
 pub fn in_folder(root: &Path) -> Result<Sources, String> {
     let mut found = Sources::new();
-    for (folder, _) in FOLDERS {
-        walk(root, folder, &mut found).map_err(|error| format!("{folder}: {error}"))?;
-    }
-    Ok(found)
-}
-
-fn walk(root: &Path, folder: &str, found: &mut Sources) -> std::io::Result<()> {
-    for entry in fs::read_dir(root.join(folder))? {
-        let entry = entry?;
-        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            walk(root, &path, found)?;
-        } else if is_source(&path) {
-            found.insert(path, fs::read_to_string(entry.path())?);
+    for (folder, ends) in FOLDERS {
+        for file in files::below(&root.join(folder), ends).map_err(|error| format!("{folder}: {error}"))? {
+            let path = files::relative(&file, root);
+            if is_source(&path) {
+                let text = fs::read_to_string(&file).map_err(|error| format!("{path}: {error}"))?;
+                found.insert(path, text);
+            }
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The sources at the commit that last changed `file`. None if git does not know one.

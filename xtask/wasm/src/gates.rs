@@ -17,13 +17,14 @@
 //! that runs without the module, and traps: either it is written so, or the compiler made one function of two equal ones. No other
 //! module has copies of the functions of a closed one, nor it of theirs. Closed modules may call each other's gates.
 
+use crate::files;
 use crate::names::Name;
 use crate::source::{self, Declaration, LIST, Module, Role};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the source declares.
 #[derive(Debug)]
@@ -42,10 +43,8 @@ impl Gates {
     /// # Errors
     /// A file that cannot be read, and what [`of`](Self::of) refuses.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let mut files = Vec::new();
-        find_files(folder, "", &mut files)?;
-        files.sort();
-        Self::of(&files)
+        let read = |file: &PathBuf| Ok((files::relative(file, folder), fs::read_to_string(file)?));
+        Self::of(&files::below(folder, &["rs"])?.iter().map(read).collect::<Result<Vec<_>>>()?)
     }
 
     /// The declarations of some files, by their paths in `src` and their texts.
@@ -175,20 +174,6 @@ fn innermost(
 ) -> Option<(usize, usize)> {
     let lengths = (1..=path.len()).rev();
     lengths.filter_map(|length| Some((length, *declared.get(&path[..length])?))).find(|&(_, number)| fits(number))
-}
-
-fn find_files(folder: &Path, path: &str, files: &mut Vec<(String, String)>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().into_string().ok().context("a file's name is no text")?;
-        let path = if path.is_empty() { name } else { format!("{path}/{name}") };
-        if entry.file_type()?.is_dir() {
-            find_files(&entry.path(), &path, files)?;
-        } else if path.ends_with(".rs") {
-            files.push((path, fs::read_to_string(entry.path())?));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

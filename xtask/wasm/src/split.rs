@@ -12,6 +12,8 @@
 //! the module's file fills their places of the table too.
 
 mod data;
+#[path = "../../src/files.rs"]
+mod files;
 mod gates;
 mod names;
 mod source;
