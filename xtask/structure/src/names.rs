@@ -12,10 +12,19 @@ const PRELUDE: [&str; 12] =
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+enum Target {
     Module(usize),
     /// The number of a definition.
     Item(usize),
+}
+
+impl Target {
+    fn item(self) -> Option<usize> {
+        match self {
+            Self::Item(item) => Some(item),
+            Self::Module(_) => None,
+        }
+    }
 }
 
 /// Where an item is defined.
@@ -25,12 +34,12 @@ pub struct Definition {
     pub file: String,
 }
 
-/// An import: `use path as name`, or `use path::*` if it has no name.
+/// An import.
 #[derive(Clone, Debug)]
 pub struct Import {
     pub path: Path,
-    name: Option<String>,
-    pub is_glob: bool,
+    /// The name that it gives to its path. None of `use path::*`.
+    pub name: Option<String>,
     /// Others cannot use the name through this module, so it is there for the module itself.
     pub is_private: bool,
 }
@@ -57,7 +66,8 @@ pub struct Names<'t> {
     scopes: Vec<Scope>,
     /// The files that define each macro of this crate.
     macros: BTreeMap<String, Vec<String>>,
-    known: RefCell<HashMap<(usize, Path), Vec<Target>>>,
+    /// What [`items`](Self::items) has found.
+    known: RefCell<HashMap<(usize, Path), Vec<usize>>>,
 }
 
 impl<'t> Names<'t> {
@@ -149,28 +159,18 @@ impl<'t> Names<'t> {
 
     /// The definition of an item of `module`.
     pub fn own(&self, module: usize, name: &str) -> Option<usize> {
-        self.scopes[module].defined.get(name)?.iter().find_map(|target| match target {
-            Target::Item(item) => Some(*item),
-            Target::Module(_) => None,
-        })
+        self.scopes[module].defined.get(name)?.iter().copied().find_map(Target::item)
     }
 
     /// The items of this crate that a path means, seen from `module`. Names of different kinds may share a path. Variants and
     /// associated items count as their type.
     pub fn items(&self, module: usize, path: &[String]) -> Vec<usize> {
-        let targets = self.resolve(module, path);
-        targets
-            .into_iter()
-            .filter_map(|target| if let Target::Item(item) = target { Some(item) } else { None })
-            .collect()
-    }
-
-    fn resolve(&self, module: usize, path: &[String]) -> Vec<Target> {
         let key = (module, path.to_vec());
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
-        let found = self.walk(module, path, &mut Vec::new());
+        let targets = self.walk(module, path, &mut Vec::new());
+        let found: Vec<usize> = targets.into_iter().filter_map(Target::item).collect();
         self.known.borrow_mut().insert(key, found.clone());
         found
     }
@@ -236,7 +236,7 @@ impl<'t> Names<'t> {
         look: impl Fn(usize, &mut Vec<(usize, usize)>) -> Vec<Target>,
     ) -> Vec<Target> {
         let mut found = Vec::new();
-        for (at, _) in self.scopes[module].imports.iter().enumerate().filter(|(_, import)| import.is_glob) {
+        for (at, _) in self.scopes[module].imports.iter().enumerate().filter(|(_, import)| import.name.is_none()) {
             for target in self.follow(module, at, busy) {
                 if let Target::Module(inner) = target
                     && !busy.contains(&(module, at))
@@ -301,8 +301,7 @@ fn branch(tree: &UseTree, path: &mut Path, is_private: bool, found: &mut Vec<Imp
         // `use a::{self}` imports `a`.
         path.extend(word.filter(|word| word != "self" || path.is_empty()));
         let name = if name.as_deref() == Some("self") { path.last().cloned() } else { name };
-        let is_glob = name.is_none();
-        found.push(Import { path, name, is_glob, is_private });
+        found.push(Import { path, name, is_private });
     };
     match tree {
         UseTree::Path(tree) => {
@@ -314,12 +313,5 @@ fn branch(tree: &UseTree, path: &mut Path, is_private: bool, found: &mut Vec<Imp
         UseTree::Rename(tree) => leaf(Some(tree.ident.to_string()), Some(tree.rename.to_string()), path),
         UseTree::Glob(_) => leaf(None, None, path),
         UseTree::Group(group) => group.items.iter().for_each(|tree| branch(tree, path, is_private, found)),
-    }
-}
-
-impl Import {
-    /// The name that it gives to its path. None of a glob.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
     }
 }

@@ -45,7 +45,7 @@ impl Reader<'_> {
         if rest.is_empty() && self.bound.iter().any(|bound| bound.contains(first)) {
             return;
         }
-        match self.imported.iter().rev().find(|import| import.name() == Some(first)) {
+        match self.imported.iter().rev().find(|import| import.name.as_ref() == Some(first)) {
             Some(import) => self.uses(&[&import.path, rest].concat()),
             None => self.uses(path),
         }
