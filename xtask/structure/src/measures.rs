@@ -1,6 +1,6 @@
 //! What is measured: each measure has a number for each of its things, as the methods of each type.
 
-use crate::calls;
+use crate::calls::{self, Calls};
 use crate::circles::{Edge, Graph};
 use crate::names::Names;
 use crate::sizes::{self, Function};
@@ -122,28 +122,23 @@ pub fn measure(
     let mut large: Vec<usize> = types.iter().filter(|(_, facts)| is_large(facts)).map(|(id, _)| *id).collect();
     large.sort_unstable();
     let calls = calls::collect(&names, &types, &large);
-    let method_circles: Vec<(&Facts, &Graph)> =
-        large.iter().filter_map(|id| Some((&types[id], calls.graphs.get(id)?))).collect();
+    let method_graphs: Vec<(&str, &Graph)> =
+        large.iter().filter_map(|id| Some((types[id].name.as_str(), calls.graphs.get(id)?))).collect();
     let mut functions = sizes::functions(&tree);
     functions.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.name.cmp(&b.name)));
     let measures = vec![
         of_circles("files in a circle, Rust", &[("", &uses::graph(&names))], "uses"),
         of_circles("files in a circle, TypeScript", &[("", &script_graph()?)], "uses"),
         Measure::new("methods of a type", types.values().map(methods).collect()),
-        of_circles(
-            "files in a method circle",
-            &method_circles.iter().map(|(facts, graph)| (facts.name.as_str(), *graph)).collect::<Vec<_>>(),
-            "calls",
-        ),
+        of_circles("files in a method circle", &method_graphs, "calls"),
         Measure::new(TOUCHED, touched(&types, &calls)),
         Measure::new("functions over 50 lines", vec![long_functions(&functions)]),
         Measure::new("lines of a file", rust.iter().chain(scripts).map(file).collect()),
     ];
-    let lines = type_lines(&types, &measures[3]);
     functions.truncate(LISTED);
     Ok(Structure {
         measures,
-        types: lines,
+        types: type_lines(&types, &calls),
         longest: functions,
         rust_files: lengths(rust),
         script_files: lengths(scripts),
@@ -205,7 +200,7 @@ fn methods(facts: &Facts) -> Value {
 }
 
 /// The fields of the large types that each file touches. The file that defines a type makes it of its parts, and is left out.
-fn touched(types: &HashMap<usize, Facts>, calls: &calls::Calls) -> Vec<Value> {
+fn touched(types: &HashMap<usize, Facts>, calls: &Calls) -> Vec<Value> {
     let others = calls.touched.iter().filter(|((id, file), _)| types[id].file != *file);
     others
         .map(|((id, file), fields)| {
@@ -234,21 +229,17 @@ fn file((path, text): (&String, &String)) -> Value {
 }
 
 /// The types with the most methods, then those with the most fields.
-fn type_lines(types: &HashMap<usize, Facts>, circles: &Measure) -> Vec<TypeLine> {
+fn type_lines(types: &HashMap<usize, Facts>, calls: &Calls) -> Vec<TypeLine> {
+    let circle = |id| calls.graphs.get(id).and_then(|graph| graph.circles().first().map(Vec::len)).unwrap_or(0);
     let mut lines: Vec<TypeLine> = types
-        .values()
-        .map(|facts| {
-            let prefix = format!("{}: ", facts.name);
-            let circle =
-                circles.values.iter().find(|value| value.of.starts_with(&prefix)).map_or(0, |value| value.number);
-            TypeLine {
-                name: facts.name.clone(),
-                methods: facts.inherent(),
-                of_traits: facts.of_traits(),
-                fields: facts.fields.len(),
-                files: facts.files().len(),
-                circle: is_large(facts).then_some(circle),
-            }
+        .iter()
+        .map(|(id, facts)| TypeLine {
+            name: facts.name.clone(),
+            methods: facts.inherent(),
+            of_traits: facts.of_traits(),
+            fields: facts.fields.len(),
+            files: facts.files().len(),
+            circle: is_large(facts).then(|| circle(id)),
         })
         .collect();
     lines.sort_by(|a, b| b.methods.cmp(&a.methods).then_with(|| a.name.cmp(&b.name)));
