@@ -103,9 +103,9 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     let output = root().join("pkg/wasm");
     let (seen, seen_gates) = (target().join("xtask/tabstore.wasm"), target().join("xtask/gates.txt"));
     let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
-    let split = tools::wasm_tool("tabstore-split")?;
-    let gates = declared_gates(&split)?;
-    let is_current = [std::env::current_exe()?, split].iter().all(|tool| changed(tool) <= changed(&seen))
+    let splitter = tools::wasm_tool("tabstore-split")?;
+    let gates = declared_gates(&splitter)?;
+    let is_current = [&std::env::current_exe()?, &splitter].iter().all(|tool| changed(tool) <= changed(&seen))
         && fs::read_to_string(&seen_gates).is_ok_and(|before| before == gates);
     if output.join("tabstore_bg.wasm").is_file() && is_current && same(&compiled, &seen)? {
         return Ok(());
@@ -114,7 +114,7 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     say("Making the JavaScript around it (wasm-bindgen)");
     glue(&compiled, &output)?;
     if profile == Profile::Release {
-        optimise(&output.join("tabstore_bg.wasm"))?;
+        optimise(&output.join("tabstore_bg.wasm"), &splitter)?;
     }
     fs::create_dir_all(target().join("xtask"))?;
     fs::write(&seen_gates, gates)?;
@@ -123,8 +123,8 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
 }
 
 /// The gates that the source declares in comments, which the compiler does not see.
-fn declared_gates(split: &Path) -> Result<String, Failure> {
-    output(command(&split.to_string_lossy(), &[&root().join("src").to_string_lossy()]))
+fn declared_gates(splitter: &Path) -> Result<String, Failure> {
+    output(command(&splitter.to_string_lossy(), &[&root().join("src").to_string_lossy()]))
 }
 
 fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
@@ -140,18 +140,17 @@ fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
     run(command(&tool.to_string_lossy(), &[&compiled.to_string_lossy(), &output.to_string_lossy()]))
 }
 
-/// Makes a wasm file small, splits it into the core and modules, and adapts its glue. The parts remain, with names for
-/// profiles, in `xtask/split` of the target folder.
-fn optimise(wasm: &Path) -> Result<(), Failure> {
+/// Makes a wasm file small, splits it into the core and modules with the program `splitter`, and adapts its glue. The parts
+/// remain, with names for profiles, in `xtask/split` of the target folder.
+fn optimise(wasm: &Path, splitter: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let (small, split) = (target().join("xtask/small.wasm"), target().join("xtask/split"));
     fs::create_dir_all(&split)?;
     // The names say where to split, and segments of data say which constants go together.
     let names = wasm_opt(wasm, &[&["-g", "--skip-pass=memory-packing"], &SHRINK[..]].concat(), &small)?;
-    let tool = tools::wasm_tool("tabstore-split")?;
     let source = root().join("src");
     let arguments = [&source, &small, &split].map(|path| path.to_string_lossy());
-    let parts = output(command(&tool.to_string_lossy(), &arguments.each_ref().map(|path| &**path)))?;
+    let parts = output(command(&splitter.to_string_lossy(), &arguments.each_ref().map(|path| &**path)))?;
     // They share no file, and the core is the half of all. So two processors are enough.
     let (core, modules): (Vec<&str>, Vec<&str>) =
         parts.lines().filter_map(|line| line.split(' ').next()).partition(|part| *part == "core");
