@@ -1,8 +1,7 @@
 //! Administrative operations: `contract-administration.ts`.
 
-use super::described::{Administrative, Again, DECLARATIONS, Shape};
+use super::described::{Administrative, Again, administration};
 use super::lower_first;
-use std::fmt::Write as _;
 
 /// The properties, as the package tests them.
 const HEAD: &str = "\
@@ -23,20 +22,13 @@ export const ADMINISTRATION = {
 ";
 
 pub fn render() -> String {
-    let mut out = HEAD.to_owned();
-    DECLARATIONS
-        .iter()
-        .filter_map(|declared| match declared.shape {
-            Shape::Administration(operations) => Some(operations),
-            _ => None,
-        })
-        .flatten()
-        .enumerate()
-        .for_each(|(number, operation)| {
-            let _ = write!(out, "{}", line(number, operation));
-        });
-    out.push_str("};\n\n/** The name of an administrative operation. */\nexport type AdminOperation = keyof typeof ADMINISTRATION;\n");
-    out
+    let lines: String =
+        administration().iter().enumerate().map(|(number, operation)| line(number, operation)).collect();
+    format!(
+        "{HEAD}{lines}}};\n\n\
+         /** The name of an administrative operation. */\n\
+         export type AdminOperation = keyof typeof ADMINISTRATION;\n"
+    )
 }
 
 fn line(number: usize, operation: &Administrative) -> String {

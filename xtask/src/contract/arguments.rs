@@ -1,6 +1,6 @@
 //! The arguments of administrative operations: `contract-arguments.ts`.
 
-use super::described::{Codec, DECLARATIONS, Field, Shape};
+use super::described::{Codec, DECLARATIONS, Field, Shape, administration, shape};
 use super::{camel, lower_first};
 use crate::run::Failure;
 use std::fmt::Write as _;
@@ -11,20 +11,14 @@ const CHECKS: [(&str, &str); 4] = [("Amount", "amount"), ("Flag", "flag"), ("Int
 pub fn render() -> Result<String, Failure> {
     let (mut objects, mut operations) = (String::new(), String::new());
     for declared in DECLARATIONS {
-        match declared.shape {
-            Shape::Arguments(fields) => {
-                let name = lower_first(declared.name);
-                let fields = members(fields)?;
-                let _ = write!(objects, "\n/** The argument {name}. */\nexport const {name} = object({fields});\n");
-            }
-            Shape::Administration(all) => {
-                for operation in all {
-                    let Some(fields) = operation.arguments else { continue };
-                    let _ = writeln!(operations, "  {}: call({}),", lower_first(operation.name), members(fields)?);
-                }
-            }
-            _ => {}
-        }
+        let Shape::Arguments(fields) = declared.shape else { continue };
+        let name = lower_first(declared.name);
+        let fields = members(fields)?;
+        let _ = write!(objects, "\n/** The argument {name}. */\nexport const {name} = object({fields});\n");
+    }
+    for operation in administration() {
+        let Some(fields) = operation.arguments else { continue };
+        let _ = writeln!(operations, "  {}: call({}),", lower_first(operation.name), members(fields)?);
     }
     Ok(format!(
         "import {{ amount, call, flag, integer, listOf, object, text }} from \"./arguments.js\";\n\
@@ -61,9 +55,7 @@ fn check(codec: Codec) -> Result<String, Failure> {
     if let ("List", Some(inner)) = (codec.name(), codec.inner()) {
         return Ok(format!("listOf({})", check(inner)?));
     }
-    let is_object =
-        |name: &str| DECLARATIONS.iter().any(|one| one.name == name && matches!(one.shape, Shape::Arguments(_)));
-    if is_object(codec.0) {
+    if matches!(shape(codec.0), Some(Shape::Arguments(_))) {
         return Ok(lower_first(codec.0));
     }
     Err(Failure::new(format!(

@@ -122,6 +122,14 @@ pub(crate) fn operations() -> &'static [Operation] {
     }
 }
 
+/// The administrative operations, each at the place of its number.
+pub(crate) fn administration() -> &'static [Administrative] {
+    match shape("admin") {
+        Some(Shape::Administration(operations)) => operations,
+        _ => &[],
+    }
+}
+
 macro_rules! contract {
     ($($kind:ident $name:ident { $($body:tt)* })*) => {
         pub(crate) const DECLARATIONS: &[super::Declaration] =
