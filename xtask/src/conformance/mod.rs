@@ -30,8 +30,9 @@ type Page = (PathBuf, String);
 
 /// Writes the pages.
 pub fn write() -> Result<(), Failure> {
-    let tests = target().join("conformance.md");
-    for (file, text) in pages()?.into_iter().chain([(tests, table(&gather::tests()?))]) {
+    let tests = gather::tests()?;
+    let all = (target().join("conformance.md"), table(&tests));
+    for (file, text) in pages(&tests)?.into_iter().chain([all]) {
         fs::create_dir_all(file.parent().unwrap_or(&file))?;
         fs::write(&file, text)?;
         println!("{}", file.display());
@@ -41,8 +42,9 @@ pub fn write() -> Result<(), Failure> {
 
 /// Fails if a page is stale or a statement lacks a test.
 pub fn check() -> Result<(), Failure> {
-    let mut wrong = lacking(&gather::tests()?, WITHOUT);
-    for (file, text) in pages()? {
+    let tests = gather::tests()?;
+    let mut wrong = lacking(&tests, WITHOUT);
+    for (file, text) in pages(&tests)? {
         if fs::read_to_string(&file).unwrap_or_default() != text {
             wrong.push(format!("{} is stale: run `cargo xtask conformance`", file.display()));
         }
@@ -50,9 +52,9 @@ pub fn check() -> Result<(), Failure> {
     if wrong.is_empty() { Ok(()) } else { Err(Failure::new(wrong.join("\n       "))) }
 }
 
-fn pages() -> Result<Vec<Page>, Failure> {
+fn pages(tests: &[Test]) -> Result<Vec<Page>, Failure> {
     let docs = root().join("docs");
-    Ok(vec![(docs.join("CONFORMANCE.md"), summary(&gather::tests()?)), (docs.join("LIMITS.md"), limits::page()?)])
+    Ok(vec![(docs.join("CONFORMANCE.md"), summary(tests)), (docs.join("LIMITS.md"), limits::page()?)])
 }
 
 fn of<'t>(tests: &'t [Test], statement: &Statement, place: Place) -> Vec<&'t Test> {
