@@ -18,10 +18,11 @@ import { local, type TabStoreError } from "../src/types/errors.js";
 import { FakeEngine } from "./support/engine.js";
 import { OPTIONS } from "./support/options.js";
 import { open, skip } from "./support/package.js";
-import { endSuccession, follower } from "./support/succession.js";
+import { follower } from "./support/succession.js";
 import { turn, until } from "./support/turn.js";
+import { undoAll } from "./support/undo.js";
 
-afterEach(endSuccession);
+afterEach(undoAll);
 
 const DECLARED = Object.keys(ADMINISTRATION) as AdminOperation[];
 const says = (op: AdminOperation, what: ADMIN): boolean => (ADMINISTRATION[op] & what) !== 0;

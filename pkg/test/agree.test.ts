@@ -8,6 +8,7 @@ import { TabStoreError } from "../src/types/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
 import type { OpenOptions } from "../src/types/rows.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
+import { undo, undoAll } from "./support/undo.js";
 
 const code =
   (wanted: string, message: RegExp) =>
@@ -16,11 +17,7 @@ const code =
 const figures = async (): Promise<unknown> => assert.fail("no figure is compared");
 const { engine: OPENED } = checked();
 
-/** What is to be closed, so that the test ends. */
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+afterEach(undoAll);
 
 /** A leader in another tab, opened with these options, which another release may have. */
 function leader(options: object, metrics: object = {}): void {

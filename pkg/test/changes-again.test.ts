@@ -6,9 +6,10 @@ import { afterEach, test } from "node:test";
 import type { Client } from "../src/client/client.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { TabStoreError } from "../src/types/errors.js";
-import { endSuccession, follower, leaders, type Setup, undo } from "./support/succession.js";
+import { follower, leaders, type Setup } from "./support/succession.js";
 import { checked, WaitingTab } from "./support/tab.js";
 import { until } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
 const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const refused =
@@ -20,7 +21,7 @@ const put = (id: number) => ({ tableName: "t", primaryKey: { id } });
 const never = (): Promise<never> => new Promise(() => {});
 const failure = (code: string, message = "it ends"): TabStoreError => new TabStoreError({ code, status: 503, retryable: false, message });
 
-afterEach(endSuccession);
+afterEach(undoAll);
 
 const key = (id: string) => ({ accessKeyId: id, accessKeySecret: `secret of ${id}` });
 const silent: Setup = (engine) => {

@@ -7,25 +7,23 @@ import { Client } from "../src/client/client.js";
 import { PageEngine, type Start } from "../src/open/engines.js";
 import { TabStoreError } from "../src/types/errors.js";
 import { OPENING } from "../src/host/host.js";
-import type { EngineReports, LeadingEngine, RunningEngine } from "../src/host/host.js";
+import type { EngineReports, RunningEngine } from "../src/host/host.js";
 import { PROTOCOL } from "../src/tabs/channel.js";
-import { Leader } from "../src/tabs/leader.js";
 import { FakeEngine } from "./support/engine.js";
 import type { Database } from "../src/types/database.js";
 import { openOn } from "../src/open/open.js";
 import type { Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types/rows.js";
+import { lead, leadingEngine } from "./support/leading.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 import { OpenDatabase } from "../src/open/database.js";
 import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+afterEach(undoAll);
 
 let pages = 0;
 function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {
@@ -243,28 +241,18 @@ test("a client that comes back at once (back/forward cache, worker ended) is not
   let end = (): void => {};
   void locks.request("tabstore/worker/7", () => new Promise<void>((resolve) => (end = resolve)));
   const events: string[] = [];
-  const engine: LeadingEngine = {
-    isLost: false,
-    whenKnown: (run) => run(),
-    session: () => Promise.reject(new Error("not asked for")),
-    async sessionOfFollower(_life, client, onResponses) {
+  const engine = leadingEngine(
+    async (_life, client, onResponses) => {
       events.push(`keep ${client}`);
       return new FakeEngine(onResponses);
     },
     // As in the engine: it waits for the locks, and for earlier requests of any one session.
-    async forget(client) {
+    async (client) => {
       await turn(50);
       events.push(`forget ${client}`);
     },
-    close: async () => {},
-  };
-  const options = { ...checked().engine, client: 1 };
-  const leader = new Leader(
-    options,
-    async () => undefined,
-    () => 0,
   );
-  leader.lead(engine, options, true);
+  const leader = lead(checked().engine, 1, engine);
   const channel = new BroadcastChannel("tabstore/demo");
   undo.push(
     () => leader.stop(),

@@ -12,11 +12,10 @@ import { TabStoreError } from "../src/types/errors.js";
 import { KeptRows } from "../src/client/load-replay.js";
 import { afterLeader, BackOff } from "../src/client/retry.js";
 import { FakeEngine } from "./support/engine.js";
-import { answerAll } from "./support/loading.js";
+import { answerAll, gone } from "./support/loading.js";
 import { code } from "./support/package.js";
 import { turn } from "./support/turn.js";
 
-const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
 const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
 const put = (id: number) => ({ tableName: "t", ...row(id) });
 const get = (id: number) => ({ tableName: "t", primaryKey: { id } });

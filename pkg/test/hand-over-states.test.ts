@@ -14,11 +14,12 @@ import { TICK } from "../src/tabs/leader-watch.js";
 import { TabStoreError, toRecord } from "../src/types/errors.js";
 import { FakeChannel, FakePort, giveChannels, rest, wire } from "./support/channels.js";
 import { FakeEngine } from "./support/engine.js";
-import { endTabs, leader } from "./support/following.js";
-import { type FakeLocks, giveLocks } from "./support/locks.js";
+import { leader, ownerOf } from "./support/following.js";
+import { giveLocks, heldBy } from "./support/locks.js";
 import { OPTIONS } from "./support/options.js";
 import { randomFrom } from "./support/random.js";
 import { WaitingTab } from "./support/tab.js";
+import { undoAll } from "./support/undo.js";
 
 const CLIENT = 10;
 const LEADER = 1;
@@ -146,12 +147,6 @@ const WAYS: Record<HandleState, readonly HandleEvent[]> = {
 };
 const STATES = Object.keys(HANDLE) as HandleState[];
 const EVENTS = Object.keys(CAUSES) as HandleEvent[];
-
-/** The lock of the instance is held by the client "holder". */
-function giveLock(t: TestContext): void {
-  const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
-  t.after(giveLocks(locks as unknown as FakeLocks));
-}
 
 async function cause(world: World, event: HandleEvent, t: TestContext): Promise<void> {
   await CAUSES[event](world, t);
@@ -300,7 +295,7 @@ const TAB_WAYS: Record<TabState, readonly TabEvent[]> = {
 for (const state of Object.keys(TAB) as TabState[]) {
   test(`a tab that is ${state}: each event does what the table says, or nothing`, async (t) => {
     giveChannels(t);
-    giveLock(t);
+    t.after(giveLocks(heldBy("holder")));
     for (const event of Object.keys(TAB_CAUSES) as TabEvent[]) {
       const step = TAB[state][event];
       // A tab begins once, and its connection comes once.
@@ -332,10 +327,10 @@ async function shared(
   loses: typeof wire.loses = () => false,
 ): Promise<{ follower: Follower; db: OpenDatabase; following: Following; engines: Map<number, FakeEngine> }> {
   giveChannels(t);
-  giveLock(t);
+  t.after(giveLocks(heldBy("holder")));
   wire.loses = loses;
   const one = leader(LEADER);
-  t.after(endTabs);
+  t.after(undoAll);
   const engines = new Map<number, FakeEngine>();
   t.mock.method(one.engine, "sessionOfFollower", async (_: number, client: number, onResponses: (frame: Uint8Array) => void) => {
     const engine = new FakeEngine(onResponses, false);
@@ -345,13 +340,7 @@ async function shared(
   one.lead();
   // The leader has none.
   const hub = { postMessage: () => {}, onmessage: null };
-  const following = new Following("demo", CLIENT, async () => (hasHub ? hub : undefined), {
-    agree: async () => true,
-    onClock: () => {},
-    linked: () => {},
-    refuse: (_, reason) => assert.fail(reason),
-    takeOver: () => assert.fail("the leader lives"),
-  });
+  const following = new Following("demo", CLIENT, async () => (hasHub ? hub : undefined), ownerOf());
   t.after(() => following.drop());
   await following.begin();
   const client = new Client(CLIENT, false);

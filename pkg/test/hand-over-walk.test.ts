@@ -20,7 +20,8 @@ import { TICK } from "../src/tabs/leader-watch.js";
 import { TabStoreError } from "../src/types/errors.js";
 import { FakeChannel, giveChannels, rest, wire } from "./support/channels.js";
 import { type Disk, FakeEngine, newDisk } from "./support/engine.js";
-import { type FakeLocks, giveLocks } from "./support/locks.js";
+import { leadingEngine } from "./support/leading.js";
+import { giveLocks, heldBy } from "./support/locks.js";
 import { OPTIONS } from "./support/options.js";
 import { randomFrom } from "./support/random.js";
 
@@ -65,7 +66,7 @@ interface Tab {
 interface Reign {
   readonly number: number;
   readonly leader: Leader;
-  readonly engine: LeadingEngine & { isLost: boolean };
+  readonly engine: LeadingEngine;
   readonly sessions: Map<number, FakeEngine>;
   part: "opens" | "leads" | "closes" | "frozen";
 }
@@ -157,29 +158,22 @@ class World {
   private begin(): void {
     const number = ++this.numbers;
     const sessions = new Map<number, FakeEngine>();
-    const engine = {
-      isLost: false,
-      whenKnown: (run: () => void) => run(),
-      session: () => Promise.reject(new Error("there is no handle in its tab")),
-      sessionOfFollower: async (_life: number, client: number, onResponses: (frame: Uint8Array) => void) => {
-        assert.ok(sessions.get(client)?.closed !== false, "one session a client");
-        if (!this.isWell && this.isLikely(0.1)) throw failure(this.isLikely(0.3) ? "OTSInternalServerError" : "Closed");
-        const session = new FakeEngine(onResponses, true, this.disks.get(client));
-        session.admin = (op) => {
-          if (op === "metrics" && !this.isWell && this.isLikely(0.1)) throw failure("Closed");
-          return op;
-        };
-        // It answers what it has, and then says nothing more.
-        session.close = async () => {
-          while (session.open > 0) session.answer();
-          session.closed = session.gone = true;
-        };
-        sessions.set(client, session);
-        return session;
-      },
-      forget: async () => {},
-      close: async () => {},
-    };
+    const engine = leadingEngine(async (_life, client, onResponses) => {
+      assert.ok(sessions.get(client)?.closed !== false, "one session a client");
+      if (!this.isWell && this.isLikely(0.1)) throw failure(this.isLikely(0.3) ? "OTSInternalServerError" : "Closed");
+      const session = new FakeEngine(onResponses, true, this.disks.get(client));
+      session.admin = (op) => {
+        if (op === "metrics" && !this.isWell && this.isLikely(0.1)) throw failure("Closed");
+        return op;
+      };
+      // It answers what it has, and then says nothing more.
+      session.close = async () => {
+        while (session.open > 0) session.answer();
+        session.closed = session.gone = true;
+      };
+      sessions.set(client, session);
+      return session;
+    });
     const options = { ...OPTIONS, client: number };
     const leader = new Leader(options, this.connect, () => 0);
     this.reign = { number, leader, engine, sessions, part: "opens" };
@@ -375,8 +369,7 @@ class World {
 for (const seed of [1, 2, 3, 4]) {
   test(`a walk of ${EVENTS} events at random: no handle stays without a way on, and no call without an answer (seed ${seed})`, async (t) => {
     giveChannels(t);
-    const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
-    t.after(giveLocks(locks as unknown as FakeLocks));
+    t.after(giveLocks(heldBy("holder")));
     const world = new World(t, randomFrom(seed));
     let most = 0;
     for (let event = 1; event <= EVENTS; event++) {

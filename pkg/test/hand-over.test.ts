@@ -3,19 +3,17 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { Client } from "../src/client/client.js";
-import { OpenDatabase } from "../src/open/database.js";
-import { Following } from "../src/tabs/following.js";
 import { type Connect, PROTOCOL } from "../src/tabs/channel.js";
 import type { PortLike } from "../src/host/session.js";
-import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
+import { follow, freeze, leader, tab, ticking } from "./support/following.js";
 import { code } from "./support/package.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
 const put = (id: number) => ({ tableName: "t", primaryKey: { id }, attributes: { n: id } });
 const get = (id: number) => ({ tableName: "t", primaryKey: { id } });
 
-afterEach(endTabs);
+afterEach(undoAll);
 
 test("a leader that has lost its lock, and has not ended yet, takes no follower from the next one", async () => {
   const [old, next] = [leader(1), leader(2)];
@@ -129,21 +127,9 @@ test("tabs of another version are refused by name, whichever of them leads", asy
 test("a follower whose way by the shared worker leads nowhere takes a channel", async () => {
   const { lead, sessions } = leader(1);
   lead();
-  const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), {
-    agree: async () => true,
-    onClock: () => {},
-    linked: () => {},
-    refuse: (_, error) => assert.fail(error),
-    takeOver: () => assert.fail("it lives"),
-  });
-  client.attach(following.add(client));
-  undo.push(
-    () => following.drop(),
-    () => void following.remove(client),
-  );
+  const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
+  const { db, following } = follow(10, async () => hub);
   await following.begin();
-  const db = new OpenDatabase("demo", "indexeddb", client);
   await db.putRow(put(1));
   assert.equal(sessions.get(10)!.store.size, 1);
 });
@@ -310,21 +296,8 @@ test("a leader whose page makes no connection to the shared worker, because it i
   const { lead, sessions } = leader(1, {}, () => new Promise(() => {}));
   lead();
   const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
-  const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => hub, {
-    agree: async () => true,
-    onClock: () => {},
-    linked: () => {},
-    refuse: (_, error) => assert.fail(error),
-    takeOver: () => assert.fail("it lives"),
-  });
-  client.attach(following.add(client));
-  undo.push(
-    () => following.drop(),
-    () => void following.remove(client),
-  );
+  const { db, following } = follow(10, async () => hub);
   await following.begin();
-  const db = new OpenDatabase("demo", "indexeddb", client);
   await db.putRow(put(1));
   assert.equal(sessions.get(10)!.store.size, 1);
 });

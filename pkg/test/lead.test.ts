@@ -7,17 +7,14 @@ import { TabStoreError } from "../src/types/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
 const code =
   (wanted: string, message = /./) =>
   (error: unknown): boolean =>
     error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-/** What is to be closed, so that the test ends. */
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+afterEach(undoAll);
 
 test("handles that wait for a session of another tab when this one begins to lead: their options are compared", async () => {
   const tab = new WaitingTab();

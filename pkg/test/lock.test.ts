@@ -9,12 +9,9 @@ import { endOf, live, living, lockInstance, lockSoon, takeTurn } from "../src/ta
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads } from "./support/tab.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
-/** What is to be undone after a test. */
-const undo: (() => void)[] = [];
-afterEach(() => {
-  for (const step of undo.splice(0).reverse()) step();
-});
+afterEach(undoAll);
 
 function locks(more: object = {}): FakeLocks {
   const made = new FakeLocks();

@@ -8,11 +8,12 @@ import type { OnResponses } from "../src/host/host.js";
 import type { PortLike } from "../src/host/session.js";
 import { live } from "../src/tabs/lock.js";
 import { FakeEngine } from "./support/engine.js";
-import { endTabs, leader, type Led, tab, ticking, undo } from "./support/following.js";
+import { leader, type Led, tab, ticking } from "./support/following.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
-afterEach(endTabs);
+afterEach(undoAll);
 
 const row = (id: number) => ({ tableName: "t", primaryKey: { id }, attributes: { n: id } });
 const ended = (code: string): TabStoreError => new TabStoreError({ code, status: 503, retryable: false, message: "The engine ends." });

@@ -7,6 +7,7 @@ import type { ToHub } from "../src/tabs/channel.js";
 import { lockInstance, lockName } from "../src/tabs/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { turn } from "./support/turn.js";
+import { undo, undoAll } from "./support/undo.js";
 
 /** The shared worker's code. Tabs connect by an event. */
 const connections = new EventTarget();
@@ -15,11 +16,7 @@ scope.addEventListener = connections.addEventListener.bind(connections);
 await import("../src/tabs.js");
 delete scope.addEventListener;
 
-/** What is to be undone after a test. */
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+afterEach(undoAll);
 
 /** A tab's connection to the shared worker. */
 function connect(): { tell(message: ToHub, ports?: MessagePort[]): void; got: ToHub[] } {

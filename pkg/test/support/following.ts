@@ -6,23 +6,18 @@ import type { TestContext } from "node:test";
 import { Client } from "../../src/client/client.js";
 import { OpenDatabase } from "../../src/open/database.js";
 import type { TabStoreError } from "../../src/types/errors.js";
-import { Following } from "../../src/tabs/following.js";
+import { Following, type Tab } from "../../src/tabs/following.js";
 import type { Connect } from "../../src/tabs/channel.js";
-import type { EngineHost, EngineOptions, LeadingEngine } from "../../src/host/host.js";
+import type { EngineOptions, LeadingEngine } from "../../src/host/host.js";
 import { Leader } from "../../src/tabs/leader.js";
 import type { PortLike } from "../../src/host/session.js";
 import { TICK } from "../../src/tabs/leader-watch.js";
 import { FakeEngine } from "./engine.js";
+import { leadingEngine } from "./leading.js";
+import { giveLocks, heldBy } from "./locks.js";
 import { OPTIONS } from "./options.js";
 import { turn } from "./turn.js";
-
-/** What is to be closed, so that the test ends. */
-export const undo: (() => void)[] = [];
-
-/** Ends all tabs of a test. */
-export function endTabs(): void {
-  for (const step of undo.splice(0)) step();
-}
+import { undo } from "./undo.js";
 
 /** A leader, from the other side. */
 export interface Led {
@@ -43,11 +38,8 @@ export function leader(number: number, options: Partial<EngineOptions> = {}, con
   const progress = { count: 0 };
   const sessions = new Map<number, FakeEngine>();
   const forgotten: (number | undefined)[] = [];
-  const engine: LeadingEngine = {
-    isLost: false,
-    whenKnown: (run) => run(),
-    session: () => assert.fail("followers may outlive it"),
-    async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
+  const engine = leadingEngine(
+    async (life, client, onResponses) => {
       assert.equal(life, client, "one handle a tab");
       assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
       const session = new FakeEngine(onResponses);
@@ -55,18 +47,46 @@ export function leader(number: number, options: Partial<EngineOptions> = {}, con
       sessions.set(client, session);
       return session;
     },
-    forget: async (client) => void forgotten.push(client),
-    close: async () => {},
-  };
+    async (client) => void forgotten.push(client),
+  );
   const made = new Leader(opened, connect, () => progress.count);
   undo.push(() => made.stop());
   return { leader: made, engine, sessions, forgotten, progress, lead: (atOnce = true) => made.lead(engine, opened, atOnce) };
 }
 
-/** A tab that follows, with one handle. */
-export function tab(
+/** The owner of a tab that follows. All options agree, and what a leader that lives does not cause fails the test, but for what is `taken`. */
+export function ownerOf(taken: Partial<Tab> = {}): Tab {
+  return {
+    agree: async () => true,
+    onClock: () => {},
+    linked: () => {},
+    refuse: (_, error) => assert.fail(error),
+    takeOver: () => assert.fail("the leader lives"),
+    ...taken,
+  };
+}
+
+/** A tab that follows once it begins, with one handle. */
+export function follow(
   number: number,
   connect: Connect = async () => undefined,
+  taken: Partial<Tab> = {},
+  instance = "demo",
+): { db: OpenDatabase; client: Client; following: Following } {
+  const client = new Client(number, false);
+  const following = new Following(instance, number, connect, ownerOf(taken));
+  client.attach(following.add(client));
+  undo.push(() => {
+    following.drop();
+    void following.remove(client);
+  });
+  return { db: new OpenDatabase("demo", "indexeddb", client), client, following };
+}
+
+/** A tab that follows, with one handle. Names of instances are compared without case. */
+export function tab(
+  number: number,
+  connect?: Connect,
 ): {
   db: OpenDatabase;
   linked: Promise<void>;
@@ -74,26 +94,19 @@ export function tab(
   following: Following;
   takeovers: [holder: string, leader: number | undefined][];
 } {
-  const client = new Client(number, false);
   let link = (): void => {};
   const takeovers: [string, number | undefined][] = [];
   let refuse = (_: TabStoreError): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, connect, {
-    agree: async () => true,
-    onClock: () => {},
+  const taken: Partial<Tab> = {
     linked: link,
     refuse: (_, error) => refuse(error),
     takeOver: (holder, leader) => takeovers.push([holder, leader]),
-  });
-  client.attach(following.add(client));
+  };
+  const { db, following } = follow(number, connect, taken, "Demo");
   void following.begin();
-  undo.push(() => {
-    following.drop();
-    void following.remove(client);
-  });
-  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following, takeovers };
+  return { db, linked, refused, following, takeovers };
 }
 
 /** A leader whose thread is stopped: it hears nothing, and says nothing. */
@@ -105,13 +118,7 @@ export function freeze({ leader: frozen }: Led): void {
 /** Ticks of all tabs, with time for messages between them. The lock is held by the client "holder". */
 export function ticking(t: TestContext): { pass(ticks: number): Promise<void> } {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
-  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
-  undo.push(() => {
-    if (before === undefined) delete (globalThis as { navigator?: unknown }).navigator;
-    else Object.defineProperty(globalThis, "navigator", before);
-  });
+  undo.push(giveLocks(heldBy("holder")));
   return {
     async pass(ticks) {
       for (let tick = 0; tick < ticks; tick++) {

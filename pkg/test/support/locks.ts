@@ -64,6 +64,12 @@ export class FakeLocks {
   }
 }
 
+/** Locks of which another client has that of the instance "demo". Nobody else gets any. */
+export function heldBy(clientId: string): FakeLocks {
+  const held = [{ name: "tabstore/demo", clientId }] as Asked[];
+  return Object.assign(new FakeLocks(), { query: async () => ({ held, pending: [] }), request: () => new Promise(() => {}) });
+}
+
 /** Gives this thread such locks, and perhaps more of a browser's `navigator`. Returns a function that takes them away. */
 export function giveLocks(locks: FakeLocks, more: object = {}): () => void {
   const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");

@@ -2,11 +2,12 @@
 
 import { Client } from "../../src/client/client.js";
 import { PageEngine, type Start } from "../../src/open/engines.js";
-import type { EngineHost, EngineOptions, EngineReports, LeadingEngine, OnResponses, RunningEngine } from "../../src/host/host.js";
-import { Leader } from "../../src/tabs/leader.js";
+import type { EngineHost, EngineOptions, EngineReports, OnResponses, RunningEngine } from "../../src/host/host.js";
+import type { Leader } from "../../src/tabs/leader.js";
 import { type Checked, checkOpen } from "../../src/open/options.js";
 import type { OpenOptions } from "../../src/types/rows.js";
 import { FakeEngine } from "./engine.js";
+import { lead, leadingEngine } from "./leading.js";
 import { NO_MODULES, servingWorker } from "./worker.js";
 
 /** The options of an opening, checked. */
@@ -21,27 +22,13 @@ export function checked(options: OpenOptions = {}, name = "demo"): Checked {
 /** A leader in another tab, which runs. Its sessions are small engines. */
 export function leads(options: EngineOptions, number: number, metrics: object = {}): { leader: Leader; sessions: FakeEngine[] } {
   const sessions: FakeEngine[] = [];
-  const engine: LeadingEngine = {
-    isLost: false,
-    whenKnown: (run) => run(),
-    session: () => Promise.reject(new Error("its own sessions are not asked for")),
-    async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
-      const session = new FakeEngine(onResponses);
-      session.admin = (op) => (op === "metrics" ? metrics : undefined);
-      sessions.push(session);
-      return session;
-    },
-    forget: async () => {},
-    close: async () => {},
-  };
-  const opened = { ...options, client: number };
-  const leader = new Leader(
-    opened,
-    async () => undefined,
-    () => 0,
-  );
-  leader.lead(engine, opened, true);
-  return { leader, sessions };
+  const engine = leadingEngine(async (_life, _client, onResponses) => {
+    const session = new FakeEngine(onResponses);
+    session.admin = (op) => (op === "metrics" ? metrics : undefined);
+    sessions.push(session);
+    return session;
+  });
+  return { leader: lead(options, number, engine), sessions };
 }
 
 /** A tab that waits for another one's engine, until it is told to lead. */
