@@ -16,10 +16,10 @@ import * as requests from "../src/codec/requests.js";
 import * as responses from "../src/codec/responses.js";
 import { OpenDatabase } from "../src/open/database.js";
 import type { Row } from "../src/types/row.js";
-import { double } from "../src/types/double.js";
 import type { TabStoreError } from "../src/types/errors.js";
 import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../src/types/values.js";
 import { FakeEngine } from "./support/engine.js";
+import { ROW_OF_EACH_TYPE } from "./support/rows.js";
 import { turn } from "./support/turn.js";
 
 /** The lines of a file, `name: bytes`. */
@@ -31,26 +31,10 @@ function lines(file: string): ReadonlyMap<string, string> {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const t = "t";
-const key = { id: "k", at: -1n };
+const key = ROW_OF_EACH_TYPE.primaryKey;
 const range = { tableName: t, start: { id: "a", at: INF_MIN }, end: { id: "z", at: INF_MAX } };
 const equal = { column: "a", comparator: "EQUAL", value: 1 } as const;
 const comparators = ["EQUAL", "NOT_EQUAL", "GREATER_THAN", "GREATER_EQUAL", "LESS_THAN", "LESS_EQUAL", "EXIST", "NOT_EXIST"] as const;
-const put = {
-  primaryKey: key,
-  attributes: {
-    i: 300,
-    d: 1.5,
-    e: double(2),
-    y: true,
-    n: false,
-    s: "ä",
-    b: Uint8Array.of(1, 2),
-    v: [
-      { value: "new", version: 1000 },
-      { value: "old", version: 999n },
-    ],
-  },
-} as const;
 const update = {
   primaryKey: { id: Uint8Array.of(7) },
   put: { a: 1, b: [{ value: "x", version: 5 }] },
@@ -66,7 +50,7 @@ const batch = [
 
 /** The requests by their lines. Each is number 7 of its client. */
 const REQUESTS: Readonly<Record<string, (w: FrameWriter) => void>> = {
-  "PUT_ROW of each type": (w) => requests.putRow(w, { tableName: t, ...put }),
+  "PUT_ROW of each type": (w) => requests.putRow(w, { tableName: t, ...ROW_OF_EACH_TYPE }),
   "PUT_ROW with conditions": (w) =>
     requests.putRow(w, {
       tableName: t,

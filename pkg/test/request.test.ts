@@ -9,6 +9,7 @@ import { TabStoreError } from "../src/types/errors.js";
 import { double } from "../src/types/double.js";
 import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../src/types/values.js";
 import { Bytes } from "./support/bytes.js";
+import { ROW_OF_EACH_TYPE } from "./support/rows.js";
 
 function frame<A>(encode: (w: FrameWriter, argument: A) => void, argument: A, writer = new FrameWriter()): Uint8Array {
   writer.uv(7);
@@ -32,20 +33,7 @@ function expected(body: Bytes, names: string[]): Uint8Array {
 test("golden: putRow", () => {
   const bytes = frame(request.putRow, {
     tableName: "t",
-    primaryKey: { id: "k", at: -1n },
-    attributes: {
-      i: 300,
-      d: 1.5,
-      e: double(2),
-      y: true,
-      n: false,
-      s: "ä",
-      b: Uint8Array.of(1, 2),
-      v: [
-        { value: "new", version: 1000 },
-        { value: "old", version: 999n },
-      ],
-    },
+    ...ROW_OF_EACH_TYPE,
     condition: { rowExistence: "EXPECT_NOT_EXIST" },
     returnContent: "PRIMARY_KEY",
   });
