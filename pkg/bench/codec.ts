@@ -102,8 +102,7 @@ function encodeFrames(flat: Record<string, Value>[], size: (bytes: number) => vo
     let total = 0;
     for (let i = 0; i < rows.length; i++) {
       writer.u8(1);
-      writer.name("table");
-      writePut(writer, rows[i]);
+      writePut(writer, "table", rows[i]);
       if (i % 200 === 199) total += writer.finish().length;
     }
     size(total);

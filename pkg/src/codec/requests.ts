@@ -41,7 +41,7 @@ import type {
 } from "../types/rows.js";
 
 const PUT = /* @__PURE__ */ new Set(["primaryKey", "attributes", "condition", "returnContent"]);
-const PUT_CALL = /* @__PURE__ */ new Set(["primaryKey", "attributes", "condition", "returnContent", "tableName", "signal"]);
+const PUT_CALL = /* @__PURE__ */ new Set([...PUT, "tableName", "signal"]);
 
 /** PUT_ROW behind its key. */
 export function writePutRest(w: FrameWriter, given: PutRow): void {
@@ -50,51 +50,34 @@ export function writePutRest(w: FrameWriter, given: PutRow): void {
   writeAttributes(w, given.attributes);
 }
 
-/** PUT_ROW behind its table. */
-export function writePut(w: FrameWriter, given: PutRow): void {
+/** PUT_ROW behind its operation. */
+export function writePut(w: FrameWriter, tableName: unknown, given: PutRow): void {
+  writeTable(w, tableName);
   writeKey(w, given.primaryKey, "primaryKey", "write");
   writePutRest(w, given);
 }
 
 const UPDATE = /* @__PURE__ */ new Set(["primaryKey", "put", "deleteVersions", "deleteColumns", "increment", "condition", "returnContent"]);
-const UPDATE_CALL = /* @__PURE__ */ new Set([
-  "primaryKey",
-  "put",
-  "deleteVersions",
-  "deleteColumns",
-  "increment",
-  "condition",
-  "returnContent",
-  "tableName",
-  "signal",
-]);
+const UPDATE_CALL = /* @__PURE__ */ new Set([...UPDATE, "tableName", "signal"]);
 
-/** UPDATE_ROW behind its key. */
-export function writeUpdateRest(w: FrameWriter, given: UpdateRow): void {
+/** UPDATE_ROW behind its operation. */
+function writeUpdate(w: FrameWriter, tableName: unknown, given: UpdateRow): void {
+  writeTable(w, tableName);
+  writeKey(w, given.primaryKey, "primaryKey", "write");
   writeCondition(w, given.condition);
   writeReturnOrColumns(w, given.returnContent);
   writeChanges(w, given);
 }
 
-/** UPDATE_ROW behind its table. */
-export function writeUpdate(w: FrameWriter, given: UpdateRow): void {
-  writeKey(w, given.primaryKey, "primaryKey", "write");
-  writeUpdateRest(w, given);
-}
-
 const DELETE = /* @__PURE__ */ new Set(["primaryKey", "condition", "returnContent"]);
-const DELETE_CALL = /* @__PURE__ */ new Set(["primaryKey", "condition", "returnContent", "tableName", "signal"]);
+const DELETE_CALL = /* @__PURE__ */ new Set([...DELETE, "tableName", "signal"]);
 
-/** DELETE_ROW behind its key. */
-export function writeDeleteRest(w: FrameWriter, given: DeleteRow): void {
+/** DELETE_ROW behind its operation. */
+function writeDelete(w: FrameWriter, tableName: unknown, given: DeleteRow): void {
+  writeTable(w, tableName);
+  writeKey(w, given.primaryKey, "primaryKey", "delete");
   writeCondition(w, given.condition);
   writeReturn(w, given.returnContent);
-}
-
-/** DELETE_ROW behind its table. */
-export function writeDelete(w: FrameWriter, given: DeleteRow): void {
-  writeKey(w, given.primaryKey, "primaryKey", "delete");
-  writeDeleteRest(w, given);
 }
 
 const ROW = /* @__PURE__ */ new Set(["tableName", "put", "update", "delete"]);
@@ -107,43 +90,45 @@ function writeRow(w: FrameWriter, item: BatchWriteItem, what: string): void {
   if (asPut !== undefined) {
     const given = checkCall(asPut, PUT, "put");
     w.u8(OP.PUT_ROW);
-    writeTable(w, tableName);
-    writePut(w, given);
+    writePut(w, tableName, given);
   } else if (asUpdate !== undefined) {
     const given = checkCall(asUpdate, UPDATE, "update");
     w.u8(OP.UPDATE_ROW);
-    writeTable(w, tableName);
-    writeUpdate(w, given);
+    writeUpdate(w, tableName, given);
   } else if (asDelete !== undefined) {
     const given = checkCall(asDelete, DELETE, "delete");
     w.u8(OP.DELETE_ROW);
-    writeTable(w, tableName);
-    writeDelete(w, given);
+    writeDelete(w, tableName, given);
   }
+}
+
+/** A batch of rows: an operation on all of them. Errors name it as `what`. */
+function writeBatch(w: FrameWriter, op: OP, rows: readonly BatchWriteItem[], what: string, transaction?: string): void {
+  const all = list(rows, "rows") as BatchWriteItem[];
+  writeOp(w, op, transaction);
+  w.uv(all.length);
+  for (const item of all) writeRow(w, item, what);
 }
 
 /** PutRow (R1). `readWritten` reads the answer. */
 export function putRow(w: FrameWriter, request: PutRowRequest, transaction?: string): void {
   const given = checkCall(request, PUT_CALL, "putRow");
   writeOp(w, OP.PUT_ROW, transaction);
-  writeTable(w, given.tableName);
-  writePut(w, given);
+  writePut(w, given.tableName, given);
 }
 
 /** UpdateRow (R1). `readWritten` reads the answer. */
 export function updateRow(w: FrameWriter, request: UpdateRowRequest, transaction?: string): void {
   const given = checkCall(request, UPDATE_CALL, "updateRow");
   writeOp(w, OP.UPDATE_ROW, transaction);
-  writeTable(w, given.tableName);
-  writeUpdate(w, given);
+  writeUpdate(w, given.tableName, given);
 }
 
 /** DeleteRow (R1). `readWritten` reads the answer. */
 export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction?: string): void {
   const given = checkCall(request, DELETE_CALL, "deleteRow");
   writeOp(w, OP.DELETE_ROW, transaction);
-  writeTable(w, given.tableName);
-  writeDelete(w, given);
+  writeDelete(w, given.tableName, given);
 }
 
 const GET_ROW_CALL = /* @__PURE__ */ new Set(["primaryKey", ...READ, "tableName", "signal"]);
@@ -188,10 +173,7 @@ export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?:
 
 /** BatchWriteRow (R2). `readBatchWritten` reads the answer. */
 export function batchWriteRow(w: FrameWriter, rows: readonly BatchWriteItem[], transaction?: string): void {
-  const all = list(rows, "rows") as BatchWriteItem[];
-  writeOp(w, OP.BATCH_WRITE_ROW, transaction);
-  w.uv(all.length);
-  for (const item of all) writeRow(w, item, "batchWriteRow");
+  writeBatch(w, OP.BATCH_WRITE_ROW, rows, "batchWriteRow", transaction);
 }
 
 const START_LOCAL_TRANSACTION_CALL = /* @__PURE__ */ new Set(["tableName", "partitionKey", "signal"]);
@@ -218,10 +200,7 @@ export function abortTransaction(w: FrameWriter, id: string): void {
 
 /** BatchWriteRow, all rows or none. `readBatchWritten` reads the answer. */
 export function batchWriteRowAtomic(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
-  const all = list(rows, "rows") as BatchWriteItem[];
-  w.u8(OP.BATCH_WRITE_ROW_ATOMIC);
-  w.uv(all.length);
-  for (const item of all) writeRow(w, item, "batchWriteRow");
+  writeBatch(w, OP.BATCH_WRITE_ROW_ATOMIC, rows, "batchWriteRow");
 }
 
 /** Asks for the rows of PUT_ROWS to be stored. `readRowsStored` reads the answer. */
@@ -230,16 +209,21 @@ export function storeRows(w: FrameWriter, number: number): void {
   w.uv(number);
 }
 
-const COUNT_ROWS_CALL = /* @__PURE__ */ new Set(["start", "end", "filter", "tableName", "signal"]);
+const RANGE_CALL = /* @__PURE__ */ new Set(["start", "end", "filter", "tableName", "signal"]);
 
-/** CountRows: the rows of a range, as far as one call reads (R3). `readCounted` reads the answer. */
-export function countRows(w: FrameWriter, request: CountRowsRequest): void {
-  const given = checkCall(request, COUNT_ROWS_CALL, "countRows");
-  w.u8(OP.COUNT_ROWS);
+/** An operation on the rows of a range that pass a filter. Errors name it as `what`. */
+function writeRange(w: FrameWriter, op: OP, request: CountRowsRequest | DeleteRangeRequest, what: string): void {
+  const given = checkCall(request, RANGE_CALL, what);
+  w.u8(op);
   writeTable(w, given.tableName);
   writeRangeEnd(w, given.start, "start");
   writeRangeEnd(w, given.end, "end");
   writeFilterOrNone(w, given.filter, "filter");
+}
+
+/** CountRows: the rows of a range, as far as one call reads (R3). `readCounted` reads the answer. */
+export function countRows(w: FrameWriter, request: CountRowsRequest): void {
+  writeRange(w, OP.COUNT_ROWS, request, "countRows");
 }
 
 /** The client has all answers to requests below this number. It gets no answer to this. `readUnsigned` reads the answer. */
@@ -256,20 +240,10 @@ export function azure(w: FrameWriter, bytes: Uint8Array): void {
 
 /** Writes of rows of any tables, all of them or none. The service has no such operation. `readBatchWritten` reads the answer. */
 export function atomic(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
-  const all = list(rows, "rows") as BatchWriteItem[];
-  w.u8(OP.ATOMIC);
-  w.uv(all.length);
-  for (const item of all) writeRow(w, item, "atomic");
+  writeBatch(w, OP.ATOMIC, rows, "atomic");
 }
-
-const DELETE_RANGE_CALL = /* @__PURE__ */ new Set(["start", "end", "filter", "tableName", "signal"]);
 
 /** Deletes the rows of a range, as far as one call goes. The service has no such operation. `readCounted` reads the answer. */
 export function deleteRange(w: FrameWriter, request: DeleteRangeRequest): void {
-  const given = checkCall(request, DELETE_RANGE_CALL, "deleteRange");
-  w.u8(OP.DELETE_RANGE);
-  writeTable(w, given.tableName);
-  writeRangeEnd(w, given.start, "start");
-  writeRangeEnd(w, given.end, "end");
-  writeFilterOrNone(w, given.filter, "filter");
+  writeRange(w, OP.DELETE_RANGE, request, "deleteRange");
 }
