@@ -1,7 +1,7 @@
 /**
  * Arguments of administration, checked by name and copied: how one of them is checked. The contract declares which there are
- * (`contract-arguments.ts`). The copies that reach the engine are plain, without a
- * prototype. They can pass a port, and run no code of the caller. The engine judges the values.
+ * (`contract-arguments.ts`). The copies that reach the engine are plain, without a prototype. They can pass a port, and run no code
+ * of the caller. The engine judges the values.
  */
 
 import { checkArguments, checkName, count, list } from "./check.js";
@@ -47,30 +47,26 @@ export const listOf =
   (value, argument) =>
     list(value, argument).map((one, i) => entry(one, `${argument}[${i}]`));
 
+type Fields = Readonly<Record<string, Check>>;
+
+/** A plain copy of what is given of some fields, each checked. `path` is before their names in messages. */
+function copyOf(given: Readonly<Record<string, unknown>>, fields: Fields, needed: readonly string[], path: string): Record<string, unknown> {
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const name of Object.keys(fields)) {
+    const field = given[name];
+    if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, path + name);
+  }
+  return copy;
+}
+
 /** An object with these fields. Those in `needed` must be there. */
-export const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): Check => {
+export const object = (fields: Fields, ...needed: string[]): Check => {
   const known = new Set(Object.keys(fields));
-  return (value, argument) => {
-    const given = checkArguments(value, known, argument);
-    const copy = Object.create(null) as Record<string, unknown>;
-    for (const name of known) {
-      const field = given[name];
-      if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, `${argument}.${name}`);
-    }
-    return copy;
-  };
+  return (value, argument) => copyOf(checkArguments(value, known, argument), fields, needed, `${argument}.`);
 };
 
 /** The arguments of a call. Messages call them by their names alone. The signal stays on this side. */
-export const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
+export const call = (fields: Fields, ...needed: string[]) => {
   const known = new Set([...Object.keys(fields), "signal"]);
-  return (value: unknown, what: string): Record<string, unknown> => {
-    const given = checkArguments(value, known, what);
-    const copy = Object.create(null) as Record<string, unknown>;
-    for (const name of Object.keys(fields)) {
-      const field = given[name];
-      if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, name);
-    }
-    return copy;
-  };
+  return (value: unknown, what: string): Record<string, unknown> => copyOf(checkArguments(value, known, what), fields, needed, "");
 };
