@@ -1,6 +1,6 @@
 /** Reads or counts a range of any length, page after page. */
 
-import { isPlain, positive, takeArguments } from "../codec/check.js";
+import { checkPositive, isPlain, takeArguments } from "../codec/check.js";
 import type { Counted } from "../codec/responses.js";
 import { copyFilter } from "../codec/filter.js";
 import { isBytes } from "../codec/bytes.js";
@@ -78,8 +78,8 @@ class Course {
  */
 async function* pages(source: RangeSource, request: ScanRequest, course: Course): AsyncGenerator<readonly Row[], void, undefined> {
   const { pageRows, limit, ...range } = request;
-  positive(pageRows, "pageRows");
-  positive(limit, "limit");
+  checkPositive(pageRows, "pageRows");
+  checkPositive(limit, "limit");
   let left = limit ?? Infinity;
   const ask = (start: RangeKey | undefined): Promise<GetRangeResult> => {
     const most = Math.min(left, pageRows ?? Infinity);

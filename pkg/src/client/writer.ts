@@ -13,7 +13,7 @@
 
 import type { Client } from "./client.js";
 import { FrameWriter } from "../codec/frame.js";
-import { checkArguments, checkCall, checkName, LEGAL_NAME, lookAtPrototype, positive } from "../codec/check.js";
+import { checkArguments, checkCall, checkName, checkPositive, LEGAL_NAME, lookAtPrototype } from "../codec/check.js";
 import { OP } from "../codec/contract.js";
 import { storeRows, writePutRest } from "../codec/requests.js";
 import { readRowsStored } from "../codec/responses.js";
@@ -121,8 +121,8 @@ export class Writer implements RowWriter {
     // safe.
     this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL_NAME.test(name));
     const { maxRowsInFlight, maxBytesInFlight, condition, onProgress, onFailure } = checkArguments(options, OPTIONS, "writer");
-    positive(maxRowsInFlight, "maxRowsInFlight");
-    positive(maxBytesInFlight, "maxBytesInFlight");
+    checkPositive(maxRowsInFlight, "maxRowsInFlight");
+    checkPositive(maxBytesInFlight, "maxBytesInFlight");
     this.maxRows = maxRowsInFlight ?? 20_000;
     this.maxBytes = maxBytesInFlight ?? 8 << 20;
     this.onProgress = onProgress;

@@ -175,8 +175,8 @@ export function checkOwn(value: object, argument: string): void {
   if (Object.keys(value).length === 0) throw refuse(" without members of its own");
 }
 
-/** Refuses a value that is there and is no positive integer. */
-export function positive(value: number | undefined, argument: string): void {
+/** Refuses a value that is given and is no positive integer. */
+export function checkPositive(value: number | undefined, argument: string): void {
   if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
     throw invalid(`The argument '${argument}' is ${shown(value)}; it must be a positive integer.`);
   }

@@ -1,6 +1,6 @@
 /** Exports the rows of a table. Loaded on first use. */
 
-import { checkName, list, positive, takeArguments } from "../codec/check.js";
+import { checkName, checkPositive, list, takeArguments } from "../codec/check.js";
 import type { PageRow } from "../codec/page.js";
 import { copyFilter } from "../codec/filter.js";
 import { kindOf, shown } from "../codec/kinds.js";
@@ -28,14 +28,14 @@ function checked(options: ExportOptions): ExportOptions {
   const { format = "ndjson", shape = "row", versions, columns, onProgress } = given;
   if (!["ndjson", "json", "csv"].includes(format)) throw invalid(`The argument 'format' is ${shown(format)}; it must be one of ndjson, json, csv.`);
   if (shape !== "row" && shape !== "object") throw invalid(`The argument 'shape' is ${shown(shape)}; it must be row or object.`);
-  if (versions !== "all") positive(versions, "versions");
+  if (versions !== "all") checkPositive(versions, "versions");
   if (versions !== undefined && (format === "csv" || shape === "object")) {
     throw invalid(
       `The argument 'versions' has no place in ${format === "csv" ? "a CSV file" : "the shape 'object'"}: only rows of the shape 'row' in NDJSON or JSON have versions.`,
     );
   }
   if (format === "csv" && given.shape === "row") throw invalid("The argument 'shape' is row; a CSV file has no shape.");
-  positive(given.limit, "limit");
+  checkPositive(given.limit, "limit");
   checkListener(onProgress);
   return {
     ...given,
