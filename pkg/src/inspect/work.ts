@@ -2,6 +2,7 @@
 
 import type { Client } from "../client/client.js";
 import { checkArguments, count } from "../codec/check.js";
+import type { AdminOperation } from "../codec/contract-administration.js";
 import { SIGNAL, signalOf } from "../client/signals.js";
 import type { CallOptions } from "../types/data.js";
 import type { GetWorkEventsResult, StepResult, WorkEvent, WorkEventsRequest } from "../types/inspect.js";
@@ -16,17 +17,21 @@ function checked(request: WorkEventsRequest, what: string): { position: number; 
   return { position, call: { signal: signalOf(given) } };
 }
 
+/** Asks the engine. The keys in its answer have their integers as the caller wants them. */
+const ask = async <T>(client: Client, op: AdminOperation, args: object, call: CallOptions): Promise<T> =>
+  withIntegers(await client.admin<T>(op, args, call), client);
+
 /** The implementation of {@link Database.getWorkEvents}. */
 export async function getWorkEvents(client: Client, request: WorkEventsRequest = {}): Promise<GetWorkEventsResult> {
   const { position, call } = checked(request, "getWorkEvents");
-  return withIntegers(await client.admin<GetWorkEventsResult>("getWorkEvents", { position }, call), client);
+  return ask(client, "getWorkEvents", { position }, call);
 }
 
 /** The implementation of {@link Database.workEvents}. */
 export async function* followWork(client: Client, request: WorkEventsRequest = {}): AsyncGenerator<WorkEvent, void, undefined> {
   const { position, call } = checked(request, "workEvents");
   for (let next = position; ; ) {
-    const found = withIntegers(await client.admin<GetWorkEventsResult>("awaitWorkEvents", { position: next }, call), client);
+    const found = await ask<GetWorkEventsResult>(client, "awaitWorkEvents", { position: next }, call);
     next = found.position;
     yield* found.events;
   }
@@ -34,7 +39,7 @@ export async function* followWork(client: Client, request: WorkEventsRequest = {
 
 /** The implementation of {@link Database.pauseWork}. */
 export async function pauseWork(client: Client, options: CallOptions = {}): Promise<StepResult> {
-  return withIntegers(await client.admin<StepResult>("pauseWork", {}, checkArguments(options, SIGNAL, "pauseWork")), client);
+  return ask(client, "pauseWork", {}, checkArguments(options, SIGNAL, "pauseWork"));
 }
 
 /** The implementation of {@link Database.resumeWork}. */
@@ -44,5 +49,5 @@ export async function resumeWork(client: Client, options: CallOptions = {}): Pro
 
 /** The implementation of {@link Database.stepWork}. */
 export async function stepWork(client: Client, options: CallOptions = {}): Promise<StepResult> {
-  return withIntegers(await client.admin<StepResult>("stepWork", {}, checkArguments(options, SIGNAL, "stepWork")), client);
+  return ask(client, "stepWork", {}, checkArguments(options, SIGNAL, "stepWork"));
 }
