@@ -120,7 +120,7 @@ async function* toolRows(context: Context, name: string, blob: Blob, columns: re
 }
 
 /** The types of the columns of a CSV file, by what stands in it. */
-async function columnsOf({ host, signal }: Context, blob: Blob, format: ImportFormat | undefined): Promise<Record<string, ImportColumn> | undefined> {
+async function columnsOf({ host, signal }: Context, blob: Blob, format: ImportFormat): Promise<Record<string, ImportColumn> | undefined> {
   if (format !== "csv" || host.inspectImport === undefined) return undefined;
   const { columns } = await host.inspectImport(blob, { format, signal });
   return Object.fromEntries(columns.map(({ source, name, type }) => [source, { name, type }]));
@@ -133,9 +133,8 @@ function first(limit: number | undefined) {
   return { map: (record: Readonly<Record<string, unknown>>) => (rows++ < limit ? record : undefined) };
 }
 
-async function importPlain(context: Context, { tableName, primaryKey }: TableKey, name: string, blob: Blob): Promise<ImportResult> {
+async function importPlain(context: Context, { tableName, primaryKey }: TableKey, blob: Blob, format: ImportFormat): Promise<ImportResult> {
   const { db, options, signal } = context;
-  const format = formatOf(name) ?? formatOfText(await blob.slice(0, 4096).text());
   const columns = await columnsOf(context, blob, format);
   for (const { name: key, type } of primaryKey) if (columns !== undefined && Object.hasOwn(columns, key)) columns[key] = { ...columns[key], type };
   return db.importRows(tableName, blob, {
@@ -162,11 +161,11 @@ export async function importRows(context: Context): Promise<Untimed> {
   const { name, blob } = await context.input();
   const left: LeftOut = { lines: 0, first: undefined };
   try {
-    const isTool = isToolLine(await blob.slice(0, 4096).text());
+    const head = await blob.slice(0, 4096).text();
     const onError = options.has("ignore_failed") ? ("skip" as const) : ("stop" as const);
-    const result = isTool
+    const result = isToolLine(head)
       ? await db.importRows(table.tableName, toolRows(context, name, blob, table.primaryKey, left), { onError, signal })
-      : await importPlain(context, table, name, blob);
+      : await importPlain(context, table, blob, formatOf(name) ?? formatOfText(head));
     const { rows, replaced, skipped, failures, consumed } = result;
     const parts = [
       `${counted(rows, "row")} of ${name} ${rows === 1 ? "is" : "are"} stored`,
