@@ -110,8 +110,8 @@ async function run<A extends Asked>({ argumentsOf, help, work }: Program<A>, giv
   }
 }
 
-const main = async ([name, ...rest]: readonly string[]): Promise<number> =>
-  name === "console" ? run(CONSOLE, rest) : run(SHELL, name === undefined ? [] : [name, ...rest]);
+/** Runs what the arguments ask for. Gives the exit code. */
+const main = (given: readonly string[]): Promise<number> => (given[0] === "console" ? run(CONSOLE, given.slice(1)) : run(SHELL, given));
 
 // A reader such as `head` may leave early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
