@@ -3,15 +3,12 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
-
-import { build } from "esbuild";
 
 import { exposeGc } from "../browser/lib/collect.mjs";
 import { checkBuilt } from "../browser/lib/server.mjs";
 import { columns, Figures, figure, markdown, megabytes, say, times } from "../browser/lib/statistics.mjs";
 import { ROWS } from "../browser/lib/table.mjs";
+import { load, options } from "./lib/setup.mjs";
 
 const HELP = `
 npm run bench -- [options]
@@ -31,47 +28,20 @@ const LINES = new Map([...ROWS, { workload: "strict", what: "put, one after anot
 const NAMES = { tabstore: "TabStore", sqlite: "node:sqlite" };
 const WARM_UP = 0.2;
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = fileURLToPath(new URL(".", import.meta.url));
-
-function options() {
-  const string = { type: "string" };
-  const { values } = parseArgs({ options: { rows: string, rounds: string, dist: string, out: string, help: { type: "boolean", default: false } } });
-  if (values.help) {
-    console.log(HELP.trim());
-    process.exit(0);
-  }
-  const number = (name, otherwise) => {
-    const value = Number(values[name] ?? otherwise);
-    if (!(value >= 1)) throw new Error(`--${name} is ${values[name]}; it must be a number of at least 1`);
-    return value;
-  };
-  const at = (name, otherwise) => path.resolve(values[name] ?? path.join(root, otherwise));
-  return { rows: number("rows", 100_000), rounds: number("rounds", 5), dist: at("dist", "pkg/dist"), out: at("out", "target/bench") };
-}
-
-/** The workloads of the browser and both adapters, as one module of Node. */
-async function load(dist, place) {
-  const file = path.join(folder, "node_modules/.bench.mjs");
-  const ours = { name: "ours", setup: ({ onResolve }) => onResolve({ filter: /^tabstore$/ }, () => ({ path: pathToFileURL(path.join(dist, "node.js")).href, external: true })) };
-  await build({ absWorkingDir: folder, entryPoints: ["src/main.ts"], outfile: file, bundle: true, format: "esm", platform: "node", target: "node24", plugins: [ours], logLevel: "error" });
-  const { engines, rowsFrom, WORKLOADS, WRITES } = await import(pathToFileURL(file).href);
-  return { engines: engines(place), rowsFrom, WORKLOADS, WRITES };
-}
-
 function bytesIn(place) {
   return readdirSync(place, { withFileTypes: true, recursive: true }).reduce((sum, entry) => sum + (entry.isFile() ? statSync(path.join(entry.parentPath, entry.name)).size : 0), 0);
 }
 
 async function main() {
-  const wanted = options();
+  const wanted = options(HELP, { rows: 100_000, rounds: 5 });
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
   exposeGc();
   const place = mkdtempSync(path.join(os.tmpdir(), "tabstore-node-bench-"));
   const figures = new Figures();
   try {
-    const { engines, rowsFrom, WORKLOADS, WRITES } = await load(wanted.dist, place);
+    const { engines: enginesIn, rowsFrom, WORKLOADS, WRITES } = await load("src/main.ts", wanted.dist);
+    const engines = enginesIn(place);
     const all = rowsFrom(1, wanted.rows);
     const names = Object.keys(engines);
     for (let round = 0; round <= wanted.rounds; round++) {

@@ -2,38 +2,30 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
-
-import { build } from "esbuild";
 
 import { exposeGc } from "../browser/lib/collect.mjs";
 import { checkBuilt } from "../browser/lib/server.mjs";
 import { report, turns } from "../browser/lib/typed-turns.mjs";
+import { load, options } from "./lib/setup.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = fileURLToPath(new URL(".", import.meta.url));
-const string = { type: "string" };
-const { values } = parseArgs({ options: { rows: string, rounds: string, dist: string, out: string, "no-judge": { type: "boolean", default: false } } });
-const dist = path.resolve(values.dist ?? path.join(root, "pkg/dist"));
-const out = path.resolve(values.out ?? path.join(root, "target/bench"));
+const HELP = `
+npm run typed -- [options]
 
-checkBuilt(dist);
+Compares typed tables with the calls of the service, turn by turn:
+  --rows N         rows of each table, at most 5000 (5000)
+  --rounds N       rounds; the table shows medians of all turns (3)
+  --no-judge       say what is over the limit, and do not fail
+  --dist DIR       measure this build of the package (pkg/dist)
+  --out DIR        where the table goes (target/bench)
+`;
+
+const wanted = options(HELP, { rows: 5000, rounds: 3 }, ["no-judge"]);
+checkBuilt(wanted.dist);
+mkdirSync(wanted.out, { recursive: true });
 exposeGc();
-const file = path.join(folder, "node_modules/.typed.mjs");
-const at = (name) => ({ path: pathToFileURL(path.join(dist, name)).href, external: true });
-const ours = {
-  name: "ours",
-  setup({ onResolve }) {
-    onResolve({ filter: /^tabstore$/ }, () => at("node.js"));
-    onResolve({ filter: /^tabstore\/schema$/ }, () => at("schema.js"));
-  },
-};
-await build({ absWorkingDir: folder, entryPoints: ["../browser/src/typed.ts"], outfile: file, bundle: true, format: "esm", platform: "node", target: "node24", plugins: [ours], logLevel: "error" });
-const { typed } = await import(pathToFileURL(file).href);
-const memory = await turns((tool, ...rest) => typed[tool](...rest), "memory", { rows: Number(values.rows ?? 5000), rounds: Number(values.rounds ?? 3) });
+const { typed } = await load("../browser/src/typed.ts", wanted.dist);
+const memory = await turns((tool, ...rest) => typed[tool](...rest), "memory", wanted);
 const { text, failures } = report({ memory }, `Node ${process.versions.node}.`);
-mkdirSync(out, { recursive: true });
-writeFileSync(path.join(out, "typed-node.md"), `${text}\n`);
+writeFileSync(path.join(wanted.out, "typed-node.md"), `${text}\n`);
 for (const failure of failures) console.log(`OVER THE LIMIT: ${failure}`);
-process.exit(failures.length > 0 && !values["no-judge"] ? 1 : 0);
+process.exit(failures.length > 0 && !wanted["no-judge"] ? 1 : 0);
