@@ -13,7 +13,7 @@ import { invalid, local } from "../types/errors.js";
 import { lengthOf } from "./bytes.js";
 
 /** Version of the request frame. */
-export const FRAME_VERSION = 1;
+const FRAME_VERSION = 1;
 const HEADER = 5;
 /** A loop writes texts of up to this many characters. */
 const SHORT = 200;
@@ -46,7 +46,7 @@ function tooLarge(size: number): Error {
 }
 
 /** Whether a text can be written as UTF-8 without loss: each half of a surrogate pair has its other half beside it. */
-export function isWellFormed(text: string): boolean {
+function isWellFormed(text: string): boolean {
   const native = (text as { isWellFormed?: () => boolean }).isWellFormed;
   return native ? native.call(text) : !/\p{Surrogate}/u.test(text);
 }

@@ -86,7 +86,7 @@ export interface TableFound {
 }
 
 /** Reads {@link TableFound}. */
-export function readTableFound(reader: Reader, context: DecodeContext, request: number): TableFound {
+function readTableFound(reader: Reader, context: DecodeContext, request: number): TableFound {
   const rows: RowFound[] = [];
   for (let left = reader.uv(); left > 0; left--) rows.push(readRowFound(reader, context, request));
   const page = readPage(reader, context);
@@ -100,7 +100,7 @@ export type RowFound =
   | { readonly kind: "Failed"; readonly error: TabStoreError };
 
 /** Reads {@link RowFound}. */
-export function readRowFound(reader: Reader, context: DecodeContext, request: number): RowFound {
+function readRowFound(reader: Reader, context: DecodeContext, request: number): RowFound {
   switch (reader.u8()) {
     case 0: {
       const read = reader.uv();
@@ -139,7 +139,7 @@ export type RowWritten =
   | { readonly kind: "Done"; readonly consumed: Consumed; readonly returns: boolean };
 
 /** Reads {@link RowWritten}. */
-export function readRowWritten(reader: Reader, context: DecodeContext, request: number): RowWritten {
+function readRowWritten(reader: Reader, context: DecodeContext, request: number): RowWritten {
   switch (reader.u8()) {
     case 0: {
       const error = readFailure(reader, context, request);
@@ -238,7 +238,7 @@ export interface Refusal {
 }
 
 /** Reads {@link Refusal}. */
-export function readRefusal(reader: Reader, context: DecodeContext, request: number): Refusal {
+function readRefusal(reader: Reader, context: DecodeContext, request: number): Refusal {
   const number = reader.uv();
   const error = readFailure(reader, context, request);
   return { number, error };

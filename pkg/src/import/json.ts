@@ -62,7 +62,7 @@ function unmark(root: unknown, mark: string): unknown {
  * `JSON.parse`, with integers beyond 2^53 as bigints. During parsing these are texts with a mark. Revivers could see the
  * source of a number, but not on all hosts, and they are called for every value.
  */
-export function parseJson(json: string): unknown {
+function parseJson(json: string): unknown {
   if (!LONG_INTEGER.test(json)) return JSON.parse(json);
   const mark = markFor(json);
   let marked = "";

@@ -35,7 +35,7 @@ function told(value: unknown): string {
 }
 
 /** The options of the next leader: those of this one, as far as they can go along. `own` are those that the next one was given. */
-export function inherit(options: EngineOptions, own: EngineOptions): EngineOptions {
+function inherit(options: EngineOptions, own: EngineOptions): EngineOptions {
   // A function of another tab is not to be had.
   const { clock } = "clock.now" in options.given ? options : { clock: undefined };
   // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.

@@ -6,7 +6,7 @@ import { attach } from "./attach.js";
 import type { Checked, Schema, Specs } from "./types.js";
 
 /** The name of the method by which `open` hands a database over. */
-export const ATTACH = Symbol.for("tabstore.schema");
+const ATTACH = Symbol.for("tabstore.schema");
 /** Members of a database with a schema: no table may be called so. */
 const TAKEN = ["service", "close", "atomic", "export", "import", "then"];
 

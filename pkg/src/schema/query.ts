@@ -11,7 +11,7 @@ import { keyOfToken, tokenOf } from "./page-token.js";
 import { type KeyRange, rangeOf, reversed, wholeRange } from "./range.js";
 import type { RowCodec } from "./row-codec.js";
 import type { Field, Order } from "./layout.js";
-import type { LiveRowsOf, Page, PageOptions, Query } from "./types.js";
+import type { LiveRowsOf, Page, PageOptions } from "./types.js";
 
 /** Rows deleted in one batch, at most [R7]. */
 const BATCH = 200;
@@ -30,9 +30,9 @@ export interface Asked {
 async function* none(): AsyncGenerator<Row, void, undefined> {}
 
 /** The key of a row of an index or of the table, as the table's key. */
-export const keyIn = (row: Row, key: readonly Field[]): PrimaryKey => Object.fromEntries(key.map(({ name }) => [name, row.get(name) as KeyValue]));
+const keyIn = (row: Row, key: readonly Field[]): PrimaryKey => Object.fromEntries(key.map(({ name }) => [name, row.get(name) as KeyValue]));
 
-/** A {@link Query}. Types are checked where it is handed out. */
+/** A `Query` of types.ts. Types are checked where it is handed out. */
 export class OrderedQuery {
   constructor(
     readonly codec: RowCodec,
@@ -257,6 +257,3 @@ export class OrderedQuery {
     };
   }
 }
-
-/** Types that callers see. */
-export type AnyQuery = Query<never, Record<string, unknown>, readonly string[]>;

@@ -1,7 +1,7 @@
 /** What the commands have at hand: the database, the host's files, the table that is used. */
 
 import type { Consumed, Database, ImportPreview, InspectOptions } from "../index.js";
-import type { Answer, AnswerFacts } from "./answer.js";
+import type { Answer } from "./answer.js";
 import { meant, ShellError } from "./errors.js";
 import type { ParsedLine } from "./parse.js";
 import { Options, type TableKey } from "./request.js";
@@ -31,9 +31,6 @@ export interface RunOptions {
 
 /** An answer without its time. */
 export type Untimed = Answer extends infer A ? (A extends Answer ? Omit<A, "ms"> : never) : never;
-
-/** A part of an answer. */
-export type Facts = Omit<AnswerFacts, "ms">;
 
 /** A line that is run. */
 export class Context {

@@ -62,7 +62,7 @@ function attributesText(attributes: Attributes | undefined): string | undefined 
 }
 
 /** A filter as `--filter` has it. */
-export function filterText(filter: Filter): string {
+function filterText(filter: Filter): string {
   if ("operator" in filter) return `{"operator":"${filter.operator}","filters":${array(filter.filters.map(filterText))}}`;
   if ("limit" in filter) return `{"offset":${filter.offset},"limit":${filter.limit}}`;
   const { column, comparator, value, passIfMissing, latestVersionOnly, valueTransferRule } = filter;

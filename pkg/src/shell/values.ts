@@ -131,7 +131,7 @@ export function itemsOf(json: Json, what: string): readonly Json[] {
 export const VALUE_TYPES: readonly ValueType[] = ["INTEGER", "STRING", "BINARY", "BOOLEAN", "DOUBLE"];
 
 /** A value of a column. Without a type it is that of the JSON: a number without a fraction is an Integer. */
-export function valueOfJson(json: Json, type: ValueType | undefined, double: MakeDouble): InputValue {
+function valueOfJson(json: Json, type: ValueType | undefined, double: MakeDouble): InputValue {
   const not = (kind: string): never => wrong(`${shownJson(json)} is no ${kind}`, json);
   switch (json.kind) {
     case "text":
