@@ -203,6 +203,12 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
     await follower?.close();
   }
 
+  /** The handle that a message is for, if it is one of this tab. */
+  private of(client: number): Follower | undefined {
+    for (const follower of this.followers.values()) if (follower.client.number === client) return follower;
+    return undefined;
+  }
+
   private hear(message: FromLeader): void {
     clearTimeout(this.silence);
     if (message.tabstore !== PROTOCOL) {
@@ -216,7 +222,7 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
     }
     const { leader } = message;
     if (message.kind === "pong") {
-      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.isAnswered();
+      this.of(message.client)?.isAnswered();
       this.pong(message.progress);
       return;
     }
@@ -231,7 +237,7 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
     // With another leader no session holds. One that is heard may also be the last one, which was frozen and does not know yet.
     if (message.kind === "lead" || !message.ready) for (const follower of this.followers.values()) follower.isOther(leader);
     if (message.kind === "lead") this.on("lead");
-    else if (message.ready) for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.heard(leader, message.hub);
+    else if (message.ready) this.of(message.client)?.heard(leader, message.hub);
   }
 
   /** Followers without a session seek the leader, which says that it leads. */
