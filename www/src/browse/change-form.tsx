@@ -1,6 +1,6 @@
 /** Changes one column of a row: puts a value as a new version, or adds to a counter. */
 
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import type { Row, TableDescription, UpdateRow, ValueType } from "tabstore";
 import type { ShellRequest } from "tabstore/shell";
 
@@ -16,8 +16,8 @@ interface ChangeFormProps {
   readonly table: TableDescription;
   readonly row: Row;
   readonly busy: boolean;
-  /** Called with the change, and with the column as it will be if it is put. */
-  readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">, wanted?: RowColumn) => void;
+  /** Called with the change, with the column as it will be if it is put, and with what to call once the change is stored. */
+  readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">, wanted: RowColumn | undefined, stored: () => void) => void;
   /** Called with what is wrong with the input. */
   readonly onWrong: (error: unknown) => void;
 }
@@ -29,13 +29,8 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
   const [type, setType] = useState<ValueType>("STRING");
   const [typed, setTyped] = useState("");
   const [version, setVersion] = useState("");
+  // What was typed stays for the next change.
   const { taken } = useContext(AroundDialog);
-  const isSent = useRef(false);
-  // The row is read again once it is stored. What was typed stays for the next change.
-  useEffect(() => {
-    if (isSent.current) taken();
-    isSent.current = false;
-  }, [row]);
   const rename = (column: string) => {
     setName(column);
     // A column that the row has most likely keeps its type.
@@ -61,9 +56,7 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
   };
   const submit = () => {
     try {
-      const wanted = change();
-      isSent.current = true;
-      onUpdate(wanted, kind === "put" ? { name, type, text: typed, cells: [] } : undefined);
+      onUpdate(change(), kind === "put" ? { name, type, text: typed, cells: [] } : undefined, taken);
     } catch (error) {
       onWrong(error);
     }

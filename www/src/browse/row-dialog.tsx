@@ -82,15 +82,19 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
       if (found === undefined) await ended(taking.then);
       else setConflict({ ...taking, ...found });
     });
-  const update = (change: Omit<UpdateRow, "primaryKey">, put?: RowColumn) => {
+  const update = (change: Omit<UpdateRow, "primaryKey">, put?: RowColumn, stored?: () => void) => {
     const write = (condition?: Condition) => call("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change, condition }));
-    if (change.deleteColumns !== undefined) take({ wish: "After your delete", names: change.deleteColumns, write, then: read });
+    const then = async () => {
+      stored?.();
+      await read();
+    };
+    if (change.deleteColumns !== undefined) take({ wish: "After your delete", names: change.deleteColumns, write, then });
     // Of several versions the one before stays. Of one it goes.
-    else if (put !== undefined && table.maxVersions === 1) take({ wish: "After your update", names: [put.name], put, write, then: read });
+    else if (put !== undefined && table.maxVersions === 1) take({ wish: "After your update", names: [put.name], put, write, then });
     else
       action.run(async () => {
         await write();
-        await ended(read);
+        await ended(then);
       });
   };
   const remove = () =>
