@@ -3,8 +3,10 @@ import { test } from "node:test";
 
 import { failureOf, stackLine } from "../src/code/failures.ts";
 import { EXAMPLES } from "../src/code/examples.ts";
-import { bodyOf, LOADER, ProgramError, wrongLine, typedBefore } from "../src/lib/program.ts";
+import { bodyOf, ProgramError, wrongLine } from "../src/lib/program.ts";
+import { LOADER } from "../src/lib/program-entries.ts";
 import { logText, valueText } from "../src/lib/shown-value.ts";
+import { typedBefore } from "../src/lib/typed-before.ts";
 
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (...given: unknown[]) => Promise<unknown>;
 /** Runs a program with a database and the entries of the package that it imports. */

@@ -1,7 +1,7 @@
-/** What a visitor downloads before the console is seen. */
+/** What a visitor downloads before the console is seen, and what comes with one view alone. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -24,4 +24,13 @@ test("W1: the first paint takes at most 100 kB of scripts and styles, gzip", (t)
   const bytes = sum(firstPaint());
   t.diagnostic(`${bytes} bytes`);
   assert.ok(bytes <= FIRST_PAINT_BYTES, `${bytes} bytes`);
+});
+
+test("W1: the parser of programs comes with the code view alone, neither with its worker nor with the code of dialogs", () => {
+  const files = readdirSync(new URL("assets/", DIST)).filter((file) => file.endsWith(".js"));
+  const parsing = files.filter((file) => readFileSync(new URL(`assets/${file}`, DIST), "utf8").includes("ImportDeclaration"));
+  assert.deepEqual(
+    parsing.map((file) => file.split("-")[0]),
+    ["code"],
+  );
 });

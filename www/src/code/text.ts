@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import { typedBefore } from "../lib/program.ts";
+import { typedBefore } from "../lib/typed-before.ts";
 import { showCodeView } from "../state/route.ts";
 import { EXAMPLES } from "./examples.ts";
 

@@ -5,7 +5,7 @@
 
 import * as tabstore from "tabstore";
 
-import { type Entry, LOADER } from "../lib/program.ts";
+import { type Entry, LOADER } from "../lib/program-entries.ts";
 import { logText, valueText } from "../lib/shown-value.ts";
 import { placeOf, watched } from "./calls.ts";
 import { FILE, failureOf, stackLine } from "./failures.ts";

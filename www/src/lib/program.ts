@@ -3,13 +3,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@lezer/javascript";
 
-/** Entries of the package that a program may import. Its code has no other modules. */
-export const ENTRIES = ["tabstore", "tabstore/schema", "tabstore/timeline"] as const;
-/** One of them. */
-export type Entry = (typeof ENTRIES)[number];
-
-/** The name under which the body gets the function that loads an entry. */
-export const LOADER = "loadEntry$";
+import { ENTRIES, LOADER } from "./program-entries.ts";
 
 /** A program that cannot run, with the line that is wrong, from 1. */
 export class ProgramError extends Error {
@@ -89,20 +83,4 @@ export function wrongLine(text: string): number | undefined {
     },
   });
   return place === undefined ? undefined : lineOf(text, place);
-}
-
-/** A program that takes the place of another one. */
-interface Replacement {
-  readonly old: string;
-  /** Whether a person typed the old one. */
-  readonly isTyped: boolean;
-  /** What could be brought back until now. */
-  readonly before: string | undefined;
-  readonly text: string;
-}
-
-/** The typed program that can be brought back behind a replacement. */
-export function typedBefore({ old, isTyped, before, text }: Replacement): string | undefined {
-  const typed = isTyped && old.trim() !== "" ? old : before;
-  return typed === text ? undefined : typed;
 }
