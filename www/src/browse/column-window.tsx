@@ -1,14 +1,13 @@
 /** The columns of a grid: all of them, or of a wide table those in sight, with buttons that scroll to the others. */
 
-import type { ComponentChildren, RefObject } from "preact";
+import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
 import { COLUMN_WIDTH, columnWindow, isWide, KEY_WIDTH, leftOf } from "../lib/column-window.ts";
-import { count } from "../lib/format.ts";
-import { PageButton } from "../ui/page-button.tsx";
+import { ColumnPager, type ShownColumns } from "../ui/column-pager.tsx";
 
 /** A table whose columns are not all drawn. */
-interface Partly {
+export interface Partly {
   /** The place of the first column that is drawn, from 0, and how many columns there are. */
   readonly first: number;
   readonly columns: number;
@@ -19,34 +18,10 @@ interface Partly {
 }
 
 /** The columns that are drawn. */
-interface ShownColumns {
-  readonly names: readonly string[];
+interface DrawnColumns extends ShownColumns {
   /** Nothing if they are all. */
   readonly partly: Partly | undefined;
-  readonly pager: ComponentChildren;
-}
-
-/** The props of the buttons. */
-interface PagerProps {
-  readonly all: readonly string[];
-  readonly from: number;
-  readonly to: number;
-  readonly onGo: (column: number) => void;
-}
-
-function Pager({ all, from, to, onGo }: PagerProps) {
-  const most = to - from;
-  return (
-    <div class="row column-pager" role="group" aria-label="Columns shown">
-      <span role="status" class="pager-place">{`Columns ${count(from + 1)} to ${count(to)} of ${count(all.length)}: ${all[from]} … ${all[to - 1]}`}</span>
-      <div class="button-group push">
-        <PageButton icon="first" label="First columns" disabled={from === 0} onClick={() => onGo(0)} />
-        <PageButton icon="previous" label="Previous columns" disabled={from === 0} onClick={() => onGo(Math.max(from - most, 0))} />
-        <PageButton icon="next" label="Next columns" disabled={to === all.length} onClick={() => onGo(to)} />
-        <PageButton icon="last" label="Last columns" disabled={to === all.length} onClick={() => onGo(all.length - most)} />
-      </div>
-    </div>
-  );
+  readonly onScroll: () => void;
 }
 
 /**
@@ -59,7 +34,7 @@ export function useColumnWindow(
   keys: number,
   place: RefObject<HTMLElement | null>,
   held: boolean,
-): ShownColumns & { readonly onScroll: () => void } {
+): DrawnColumns {
   const [sight, setSight] = useState({ left: 0, width: 1000 });
   const wide = isWide(all.length, rows);
   const { first, end, from, to } = columnWindow(all.length, { ...sight, keys });
@@ -90,7 +65,7 @@ export function useColumnWindow(
       after: (all.length - end) * COLUMN_WIDTH,
       width: keys * KEY_WIDTH + all.length * COLUMN_WIDTH,
     },
-    pager: <Pager all={all} from={from} to={to} onGo={go} />,
+    pager: <ColumnPager all={all} from={from} to={to} most={to - from} onGo={go} />,
     onScroll: look,
   };
 }

@@ -9,7 +9,7 @@ import { typeIn } from "../lib/values.ts";
 import { ColumnHeadings } from "../ui/headings.tsx";
 import { CellEditor, EditText } from "./cell.tsx";
 import { moveBetweenCells } from "./cell-focus.ts";
-import { ColumnWidths, Skipped, useColumnWindow } from "./column-window.tsx";
+import { ColumnWidths, type Partly, Skipped, useColumnWindow } from "./column-window.tsx";
 import { useFocusedCell, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
@@ -48,8 +48,8 @@ function columnOf(rows: readonly Row[], name: string): Column {
 interface HeadProps {
   readonly table: TableDescription;
   readonly columns: readonly Column[];
-  /** The columns that are not drawn. */
-  readonly partly: ReturnType<typeof useColumnWindow>["partly"];
+  /** Which columns are drawn; nothing if they are all. */
+  readonly partly: Partly | undefined;
   /** Whether all rows are chosen. */
   readonly chosen: boolean;
   readonly onChoose: ((chosen: boolean) => void) | undefined;
