@@ -3,22 +3,14 @@
 import { type ColumnFilter, Double, double, type Filter, type InputValue, type TableDescription } from "tabstore";
 
 import { type ConditionText, type FilterText, isGroup, NEW_CONDITION, type PartText, takesValue } from "./filters.ts";
-import { hex, text as textOf } from "./values.ts";
+import { text, typeOf } from "./values.ts";
 
 /** A value with its type, as a person types it. */
 function typed(value: InputValue): Pick<ConditionText, "type" | "text"> {
-  if (value instanceof Double) return { type: "DOUBLE", text: textOf(value.value) };
-  if (value instanceof Uint8Array) return { type: "BINARY", text: hex(value) };
-  switch (typeof value) {
-    case "string":
-      return { type: "STRING", text: value };
-    case "boolean":
-      return { type: "BOOLEAN", text: String(value) };
-    case "bigint":
-      return { type: "INTEGER", text: String(value) };
-    default:
-      return Number.isInteger(value) ? { type: "INTEGER", text: String(value) } : { type: "DOUBLE", text: textOf(value as number) };
-  }
+  if (value instanceof Double) return { type: "DOUBLE", text: text(value.value) };
+  // As a row that is read has it: its integers are bigints.
+  const plain = Number.isInteger(value) ? BigInt(value as number) : value;
+  return { type: typeOf(plain), text: text(plain) };
 }
 
 function conditionOf(
@@ -51,9 +43,9 @@ export function fromFilter(filter: Filter): FilterText {
 }
 
 /** The filter that a line of the shell has, or that stands alone as the shell takes it. */
-export async function filterFromShell(text: string, table: TableDescription): Promise<FilterText> {
+export async function filterFromShell(said: string, table: TableDescription): Promise<FilterText> {
   const { quote, requestOf } = await import("tabstore/shell");
-  const line = text.trim();
+  const line = said.trim();
   const asked = requestOf(line.startsWith("{") ? `scan --filter ${quote(line)}` : line, table, double);
   const filter = asked?.operation === "scan" || asked?.operation === "getRow" ? asked.request.filter : undefined;
   if (filter === undefined) throw new Error("There is no filter in this line: a scan or a get has one behind --filter.");

@@ -40,7 +40,7 @@ export function typeIn(row: Pick<Row, "get">, column: string): ValueType | undef
 }
 
 /** Bytes as hexadecimal digits, in groups of two. */
-export function hex(bytes: Uint8Array): string {
+function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
 }
 
