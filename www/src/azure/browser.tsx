@@ -3,9 +3,9 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { asError } from "../lib/ended-call.ts";
 import { type Entity, exampleFilters } from "../lib/entities.ts";
 import { counted } from "../lib/format.ts";
-import { asError } from "../state/calls.ts";
 import { navigate, route } from "../state/route.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { Select } from "../ui/field.tsx";

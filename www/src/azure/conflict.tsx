@@ -1,8 +1,8 @@
 /** A change that was refused because somebody else has changed the entity: what is stored now, beside what was wanted. */
 
+import { asError } from "../lib/ended-call.ts";
 import type { Difference } from "../lib/differences.ts";
 import { differences, type Entity, type Property, type Wish } from "../lib/entities.ts";
-import { asError } from "../state/calls.ts";
 import { ConflictTable } from "../ui/conflict-table.tsx";
 import { Banner } from "../ui/notice.tsx";
 import { PropertyText } from "./value.tsx";

@@ -2,8 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { asError } from "../lib/ended-call.ts";
 import { type Entity, leftOut, type Mode, sentBy, type Wish, wrongNames } from "../lib/entities.ts";
-import { asError } from "../state/calls.ts";
 import { useAction } from "../ui/action.ts";
 import { AskFirst } from "../ui/ask-first.tsx";
 import { Dialog } from "../ui/dialog.tsx";

@@ -4,9 +4,10 @@ import { useState } from "preact/hooks";
 import { AUTO_INCREMENT, type AutoIncrement, type Condition, type KeyValue, type PrimaryKey, type Row, type TableDescription, type Value } from "tabstore";
 import type { ShellRequest } from "tabstore/shell";
 
+import { asError } from "../lib/ended-call.ts";
 import { keyText } from "../lib/keys.ts";
 import { parseKey, text } from "../lib/values.ts";
-import { asError, logged } from "../state/calls.ts";
+import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";

@@ -2,9 +2,10 @@
 
 import type { Condition, PrimaryKey, Row, TableDescription } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import { keyText } from "../lib/keys.ts";
 import { conditionOf, isAsRead } from "../lib/row-changes.ts";
-import { asError, logged } from "../state/calls.ts";
+import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 
 /** Reads a row with all its versions, or the newest ones, and writes the call down. */

@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals";
 import type { Database, ImportOptions, ImportResult } from "tabstore";
 
-import { asError, logged } from "../state/calls.ts";
+import { asError } from "../lib/ended-call.ts";
+import { logged } from "../state/calls.ts";
 import { showTable } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { findTable, refreshTables, rowsChanged } from "../state/tables.ts";

@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { describeInstance, type TabStoreError } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import { sentence } from "../lib/format.ts";
-import { asError } from "../state/calls.ts";
 import { navigate, route } from "../state/route.ts";
 import { openInstance, session, type Wanted } from "../state/session.ts";
 import { Banner } from "../ui/notice.tsx";

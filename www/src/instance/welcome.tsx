@@ -4,12 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { deleteInstance, type InstanceDescription, listInstances } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import { ExampleCards } from "../examples/examples.tsx";
 import { EXAMPLES } from "../examples/registry.tsx";
 import { FilePick } from "../importing/file-pick.tsx";
 import { instant } from "../lib/format.ts";
 import { formatRoute, TOUR } from "../lib/route.ts";
-import { asError, logged } from "../state/calls.ts";
+import { logged } from "../state/calls.ts";
 import { language } from "../state/language.ts";
 import { onLook } from "../state/look.ts";
 import { navigate } from "../state/route.ts";

@@ -3,8 +3,8 @@
 import { batch, signal } from "@preact/signals";
 import { type Database, deleteInstance, open, type StoreDescription } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import type { Entry } from "../shell/state.ts";
-import { asError } from "../state/calls.ts";
 import { keepLeft, takeLeft } from "./kill.ts";
 import type { Lesson, Task } from "./lesson.ts";
 import { placeOf, runWords } from "./words.ts";

@@ -3,8 +3,8 @@
 import type { TabStoreError } from "tabstore";
 import { type Answer, cellText, factsText, ShellError, type TableAnswer, visible } from "tabstore/shell";
 
+import { asError } from "../lib/ended-call.ts";
 import { TypedText } from "../browse/value.tsx";
-import { asError } from "../state/calls.ts";
 import { useColumns } from "../ui/column-pager.tsx";
 import { useSome } from "../ui/some.tsx";
 import type { Entry } from "./state.ts";

@@ -3,8 +3,8 @@
 import { batch, signal } from "@preact/signals";
 import { type Database, deleteInstance, open, type OpenOptions, type StoreDescription } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import { TOUR } from "../lib/route.ts";
-import { asError } from "../state/calls.ts";
 import { Feed } from "./feed.ts";
 import { forgetMark, keepMark, readMark } from "./mark.ts";
 import { type Balance, balance, TABLE } from "./rows.ts";

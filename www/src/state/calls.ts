@@ -1,7 +1,9 @@
 /** Every call of the database that the console makes, with what it cost: operation, units, time. */
 
 import { computed, signal } from "@preact/signals";
-import { type Consumed, TabStoreError } from "tabstore";
+import type { Consumed, TabStoreError } from "tabstore";
+
+import { asError } from "../lib/ended-call.ts";
 
 /** A call that has ended. */
 export interface Call {
@@ -29,13 +31,6 @@ export const consumedInAll = signal<Consumed>({ read: 0, write: 0 });
 export const lastCall = computed(() => calls.value[0]);
 
 let lastId = 0;
-
-/** Whatever was thrown, as an error with a code and a message. */
-export function asError(thrown: unknown): TabStoreError {
-  if (thrown instanceof TabStoreError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new TabStoreError({ code: thrown instanceof Error ? thrown.name : "Error", status: 0, retryable: false, message });
-}
 
 /** Writes a call down that was made elsewhere. */
 export function note(call: Omit<Call, "id">): void {

@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals";
 import { type Database, type InstanceKind, open, type OpenOptions, type TabStoreError } from "tabstore";
 
-import { asError, logged } from "./calls.ts";
+import { asError } from "../lib/ended-call.ts";
+import { logged } from "./calls.ts";
 import { forgetTroubles, hear } from "./health.ts";
 import { isMadeHere, noteMade } from "./made-here.ts";
 import { watchPart } from "./tabs.ts";

@@ -3,7 +3,8 @@
 import { computed, signal } from "@preact/signals";
 import type { TableDescription } from "tabstore";
 
-import { asError, logged } from "./calls.ts";
+import { asError } from "../lib/ended-call.ts";
+import { logged } from "./calls.ts";
 import { route } from "./route.ts";
 import { database, session } from "./session.ts";
 

@@ -3,9 +3,10 @@
 import { useState } from "preact/hooks";
 import type { TableDescription } from "tabstore";
 
+import { asError } from "../lib/ended-call.ts";
 import { instant } from "../lib/format.ts";
 import { changedOptions, optionErrors, optionTexts } from "../lib/table-options.ts";
-import { asError, logged } from "../state/calls.ts";
+import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";

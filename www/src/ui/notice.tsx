@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 
+import { asError } from "../lib/ended-call.ts";
 import { sentence, withDates } from "../lib/format.ts";
 import { adviceFor } from "../lib/health.ts";
-import { asError } from "../state/calls.ts";
 import { Icon } from "./icon.tsx";
 
 /** The props of a banner. */
