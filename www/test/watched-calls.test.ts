@@ -4,22 +4,22 @@ import { test } from "node:test";
 import { type Database, open } from "tabstore";
 
 import { placeOf, watched } from "../src/code/calls.ts";
-import type { MadeCall } from "../src/code/messages.ts";
+import type { EndedCall } from "../src/lib/ended-call.ts";
 
 test("W1: the calls of a program are told of with what they cost, and their errors have the place of the call", async () => {
   const own = await open("watched", { storage: "memory" });
-  const made: MadeCall[] = [];
+  const made: EndedCall[] = [];
   const db = watched(own, (call) => made.push(call));
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
   await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { n: 1 } });
   const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 1 } });
   assert.equal(row?.get("n"), 1);
   assert.deepEqual(
-    made.map(({ method, subject, consumed, error }) => [method, subject, consumed?.read, consumed?.write, error]),
+    made.map(({ operation, subject, consumed, error }) => [operation, subject, consumed?.read, consumed?.write, error]),
     [
-      ["createTable", "t", undefined, undefined, undefined],
-      ["putRow", "t", 0, 1, undefined],
-      ["getRow", "t", 1, 0, undefined],
+      ["CreateTable", "t", undefined, undefined, undefined],
+      ["PutRow", "t", 0, 1, undefined],
+      ["GetRow", "t", 1, 0, undefined],
     ],
   );
   const failing: Readonly<Record<string, (db: Database) => Promise<unknown>>> = {
@@ -32,7 +32,7 @@ test("W1: the calls of a program are told of with what they cost, and their erro
   for (const [name, fail] of Object.entries(failing)) {
     await assert.rejects(fail(db), (error) => new RegExp(`\\b${name}\\b`).test(placeOf(error) ?? ""), name);
   }
-  assert.equal(made.at(-1)?.error?.[0], "OTSObjectNotExist", "a refused call is told of too");
+  assert.equal(made.at(-1)?.error?.code, "OTSObjectNotExist", "a refused call is told of too");
   const rows: unknown[] = [];
   for await (const one of db.scan({ tableName: "t" })) rows.push(one.toObject());
   assert.deepEqual(rows, [{ id: 1, n: 1 }]);

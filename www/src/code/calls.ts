@@ -3,10 +3,10 @@
  * place of the call. The engine answers in a message, so the error's own stack does not name it.
  */
 
-import type { Consumed, Database } from "tabstore";
+import type { Database } from "tabstore";
 
+import { type EndedCall, timed } from "../lib/ended-call.ts";
 import { OPERATIONS, subjectOf } from "../lib/operations.ts";
-import type { MadeCall } from "./messages.ts";
 
 type Method = (...given: unknown[]) => unknown;
 
@@ -50,22 +50,7 @@ function placedSteps<T extends AsyncIterable<unknown>>(iterable: T, call: Error)
 const isIterable = (value: unknown): value is AsyncIterable<unknown> => typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /** The database; `note` hears of each call that has ended. */
-export function watched(db: Database, note: (call: MadeCall) => void): Database {
-  const noted = async (method: string, work: Promise<object>, given: unknown[]) => {
-    const at = Date.now();
-    const began = performance.now();
-    const end = (consumed: Consumed | undefined, error?: MadeCall["error"]) =>
-      note({ at, method, subject: subjectOf(db, given), consumed, ms: performance.now() - began, error });
-    try {
-      const result = await work;
-      end((result as { consumed?: Consumed } | undefined)?.consumed);
-      return result;
-    } catch (thrown) {
-      const { code, name, message } = thrown as { code?: string; name?: string; message?: string };
-      end(undefined, [code ?? name ?? "Error", message ?? String(thrown)]);
-      throw thrown;
-    }
-  };
+export function watched(db: Database, note: (call: EndedCall) => void): Database {
   return new Proxy(db, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -75,7 +60,9 @@ export function watched(db: Database, note: (call: MadeCall) => void): Database 
         const result = (value as Method).apply(target, given);
         if (isIterable(result)) return placedSteps(result, call);
         if (!(result instanceof Promise)) return result;
-        return OPERATIONS.has(String(name)) ? noted(String(name), placed(result as Promise<object>, call), given) : placed(result, call);
+        const work = placed(result, call);
+        const operation = OPERATIONS.get(String(name));
+        return operation === undefined ? work : timed(operation, subjectOf(target, given), () => work, note);
       };
     },
   });

@@ -1,6 +1,8 @@
 /** What the page and the worker in which a program runs say to each other. */
 
-import type { Consumed } from "tabstore";
+import type { TabStoreError } from "tabstore";
+
+import type { EndedCall } from "../lib/ended-call.ts";
 
 /** How a line was said: by `console.log`, by `console.warn` or `console.error`, or as the program's last value. */
 export type Level = "log" | "warn" | "error" | "value";
@@ -22,14 +24,9 @@ export interface Failure {
 }
 
 /** A call of the database that a program has made. */
-export interface MadeCall {
-  readonly at: number;
-  readonly method: string;
-  readonly subject: string;
-  readonly consumed: Consumed | undefined;
-  readonly ms: number;
-  /** The code and the message of its error. */
-  readonly error: readonly [string, string] | undefined;
+export interface MadeCall extends Omit<EndedCall, "error"> {
+  /** What is left of its error on the way. */
+  readonly error: Pick<TabStoreError, "code" | "message"> | undefined;
 }
 
 /** What the page says. */

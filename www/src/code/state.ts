@@ -5,7 +5,6 @@ import { TabStoreError, type Database } from "tabstore";
 
 import { bodyOf, ProgramError, wrongLine } from "../lib/program.ts";
 import { note } from "../state/calls.ts";
-import { OPERATIONS } from "../lib/operations.ts";
 import { session } from "../state/session.ts";
 import { readAgain } from "../state/tables.ts";
 import type { MadeCall } from "./messages.ts";
@@ -30,16 +29,8 @@ function add(more: readonly Output[], missing: number): void {
 }
 
 function noteCalls(made: readonly MadeCall[]): void {
-  for (const { at, method, subject, consumed, ms, error } of made) {
-    const [code, message] = error ?? [];
-    note({
-      at,
-      operation: OPERATIONS.get(method) ?? method,
-      subject,
-      consumed,
-      ms,
-      error: code === undefined ? undefined : new TabStoreError({ code, status: 0, retryable: false, message: message ?? "" }),
-    });
+  for (const { error, ...call } of made) {
+    note({ ...call, error: error && new TabStoreError({ ...error, status: 0, retryable: false }) });
   }
 }
 

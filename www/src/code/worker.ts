@@ -5,6 +5,7 @@
 
 import * as tabstore from "tabstore";
 
+import type { EndedCall } from "../lib/ended-call.ts";
 import { type Entry, LOADER } from "../lib/program-entries.ts";
 import { logText, valueText } from "../lib/shown-value.ts";
 import { placeOf, watched } from "./calls.ts";
@@ -23,9 +24,9 @@ let calls: MadeCall[] = [];
 /** How often calls are told of, in ms. */
 const CALLS_MS = 100;
 
-function noteCall(call: MadeCall): void {
+function noteCall({ error, ...call }: EndedCall): void {
   if (calls.length === 0) setTimeout(sendCalls, CALLS_MS);
-  calls.push(call);
+  calls.push({ ...call, error: error && { code: error.code, message: error.message } });
 }
 
 function sendCalls(): void {
