@@ -10,7 +10,7 @@ import { ColumnHeadings } from "../ui/headings.tsx";
 import { CellEditor, EditText } from "./cell.tsx";
 import { moveBetweenCells } from "./cell-focus.ts";
 import { ColumnWidths, type Partly, Skipped, useColumnWindow } from "./column-window.tsx";
-import { useFocusedCell, useRowFocus } from "./row-focus.ts";
+import { cellOf, useFocusedCell, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -147,7 +147,7 @@ export function Grid({ table, rows, chosen, onOpen, edits, onEdit, chosenRows, o
   const [left, setLeft] = useState<Editing>();
   useLayoutEffect(() => {
     const row = left === undefined ? undefined : body.current?.rows[ids.indexOf(left.id)];
-    row?.querySelector<HTMLElement>(`td[data-column="${left?.column}"]`)?.focus();
+    cellOf(row, left?.column)?.focus();
   }, [left]);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
   const begin = (event: Event, opens: boolean) => {

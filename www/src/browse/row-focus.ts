@@ -31,6 +31,11 @@ export function useRowFocus(rows: readonly unknown[]): { readonly body: RefObjec
   };
 }
 
+/** The cell of a row that has a column; nothing if the column is not drawn. Names of columns may have any characters. */
+export function cellOf(row: HTMLTableRowElement | null | undefined, column: string | undefined): HTMLTableCellElement | undefined {
+  return row == null || column === undefined ? undefined : [...row.cells].find(({ dataset }) => dataset.column === column);
+}
+
 /**
  * Keeps the focus in its cell when other columns are drawn: elements that are moved lose it. Only where columns come and go; elsewhere the
  * cells stay.
@@ -43,6 +48,6 @@ export function useFocusedCell(body: RefObject<HTMLTableSectionElement | null>, 
   const row = cell?.closest("tr");
   useLayoutEffect(() => {
     if (cell === undefined || document.activeElement !== document.body) return;
-    row?.querySelector<HTMLElement>(`td[data-column="${CSS.escape(column ?? "")}"]`)?.focus({ preventScroll: true });
+    cellOf(row, column)?.focus({ preventScroll: true });
   });
 }
