@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { importSet, SIZES, withProgram } from "../support/console.mjs";
+import { importSet, press, SIZES, withProgram } from "../support/console.mjs";
 import { test, turns } from "../support/harness.mjs";
-
-const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 
 /** A console that shows a new table, and a page of the package that has its instance open too, as `db`. */
 async function withTable(t, name, viewport) {

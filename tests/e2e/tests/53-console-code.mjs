@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { openConsole, openInstance, shoot, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
+import { goTo, openConsole, openInstance, shoot, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
 import { startBrowser } from "../support/browser.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
@@ -210,8 +210,7 @@ test(
     await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /^made/ }).waitFor();
 
     // An instance in memory is no other thread's.
-    await page.goto(`${server.origin}/#/lonely?storage=memory&view=code`);
-    await page.reload();
+    await goTo(page, "#/lonely?storage=memory&view=code");
     await page.getByText(/lives in the memory of the page alone/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Run", exact: true }).count(), 0);
   },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
+import { goTo, openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
@@ -25,8 +25,7 @@ test(
       await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { temp } });
       await db.close();
     });
-    await page.goto(`${server.origin}/#/times/t`);
-    await page.reload();
+    await goTo(page, "#/times/t");
     await page.getByRole("button", { name: "Time machine" }).click();
     assert.match(page.url(), /view=time/);
     await page.getByText("3 stored versions, 1 hidden").waitFor();

@@ -5,12 +5,11 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { firstKey, importSet, openConsole, openInstance, shoot, showForm, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
+import { firstKey, importSet, openConsole, openInstance, press, shoot, showForm, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
 import { engine } from "../support/engine.mjs";
 import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
-const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 /** Sends the dialog of a row: the page behind it has a button of that name too. */
 const send = (page) => page.getByRole("dialog").getByRole("button", { name: "Put row" }).click();
 const dialogOf = (page, name) => page.getByRole("dialog", { name });

@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { firstKey, keysShown, look, openConsole, openInstance, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
+import { firstKey, keysShown, look, openConsole, openInstance, press, shoot, SIZES, VIEWPORT } from "../support/console.mjs";
 import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const navigation = (page) => page.getByRole("navigation", { name: "Tables" });
-const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 const panel = (page, name = /^Entity /) => page.getByRole("dialog", { name });
 /** Waits until the foot of the entities says so; gives what it says. */
 async function place(page, wanted) {
