@@ -4,23 +4,15 @@ import { signal } from "@preact/signals";
 
 import { typedBefore } from "../lib/typed-before.ts";
 import { showCodeView } from "../state/route.ts";
+import { storedText, storeText } from "../state/stored-text.ts";
 import { EXAMPLES } from "./examples.ts";
 
 const PLACE = "tabstore-console-code";
 /** Longer programs are not kept: a page has little room for such. */
 const MOST_LENGTH = 100_000;
 
-function stored(): string | undefined {
-  try {
-    return localStorage.getItem(PLACE) ?? undefined;
-  } catch {
-    // A page without storage begins with an example.
-    return undefined;
-  }
-}
-
 /** The program. */
-export const program = signal(stored() ?? EXAMPLES.put);
+export const program = signal(storedText(PLACE) ?? EXAMPLES.put);
 /** Rises whenever another program is put in the place of the one in the editor. What a person types there does not count. */
 export const replacements = signal(0);
 /** The program that another one has taken the place of; none if nothing of a person is lost. */
@@ -29,11 +21,7 @@ export const before = signal<string | undefined>(undefined);
 /** Takes what a person types. */
 export function setProgram(text: string): void {
   program.value = text;
-  try {
-    if (text.length <= MOST_LENGTH) localStorage.setItem(PLACE, text);
-  } catch {
-    // Then it lasts until the page goes.
-  }
+  if (text.length <= MOST_LENGTH) storeText(PLACE, text);
 }
 
 /** What the console itself put there last. */

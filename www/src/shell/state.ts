@@ -5,6 +5,7 @@ import type { Database } from "tabstore";
 import { type Answer, LineHistory, type Shell, shell } from "tabstore/shell";
 
 import { route } from "../state/route.ts";
+import { storedText, storeText } from "../state/stored-text.ts";
 import { readAgain } from "../state/tables.ts";
 import { HOST, noted } from "./host.ts";
 
@@ -31,10 +32,10 @@ const MOST_LENGTH = 4000;
 
 function stored(): string[] {
   try {
-    const lines: unknown = JSON.parse(localStorage.getItem(PLACE) ?? "[]");
+    const lines: unknown = JSON.parse(storedText(PLACE) ?? "[]");
     return Array.isArray(lines) ? lines.filter((line): line is string => typeof line === "string") : [];
   } catch {
-    // A page without storage begins without a history.
+    // Others may write there.
     return [];
   }
 }
@@ -44,11 +45,7 @@ export const history = new LineHistory(stored(), MOST_LINES);
 
 function keep(line: string): void {
   history.add(line);
-  try {
-    localStorage.setItem(PLACE, JSON.stringify(history.lines.filter(({ length }) => length <= MOST_LENGTH)));
-  } catch {
-    // Then it lasts until the page goes.
-  }
+  storeText(PLACE, JSON.stringify(history.lines.filter(({ length }) => length <= MOST_LENGTH)));
 }
 
 let current: { readonly db: Database; readonly shell: Shell } | undefined;

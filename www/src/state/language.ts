@@ -3,17 +3,13 @@
 import { signal } from "@preact/signals";
 
 import { type Language, languageOf } from "../texts/language.ts";
+import { storedText, storeText } from "./stored-text.ts";
 
 const PLACE = "tabstore-console-language";
 
 function stored(): Language | undefined {
-  try {
-    const value = localStorage.getItem(PLACE);
-    return value === "en" || value === "zh" ? value : undefined;
-  } catch {
-    // A page without storage has the browser's language.
-    return undefined;
-  }
+  const value = storedText(PLACE);
+  return value === "en" || value === "zh" ? value : undefined;
 }
 
 /** The choice. */
@@ -22,9 +18,5 @@ export const language = signal<Language>(stored() ?? languageOf(navigator.langua
 /** Chooses. */
 export function setLanguage(chosen: Language): void {
   language.value = chosen;
-  try {
-    localStorage.setItem(PLACE, chosen);
-  } catch {
-    // Then it lasts until the page goes.
-  }
+  storeText(PLACE, chosen);
 }

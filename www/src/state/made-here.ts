@@ -2,6 +2,8 @@
 
 import { describeInstance } from "tabstore";
 
+import { storedText, storeText } from "./stored-text.ts";
+
 const KEY = "tabstore-console/made";
 
 type Made = Readonly<Record<string, number>>;
@@ -9,7 +11,7 @@ type Made = Readonly<Record<string, number>>;
 /** What is noted. A browser may refuse to keep notes, and others may write there. */
 function noted(): Made {
   try {
-    const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    const value: unknown = JSON.parse(storedText(KEY) ?? "{}");
     return typeof value === "object" && value !== null ? (value as Made) : {};
   } catch {
     return {};
@@ -32,9 +34,6 @@ export async function isMadeHere(name: string): Promise<boolean> {
 export async function noteMade(name: string): Promise<void> {
   const time = await createdAt(name);
   if (time === undefined) return;
-  try {
-    localStorage.setItem(KEY, JSON.stringify({ ...noted(), [name]: time }));
-  } catch {
-    // Then it is opened with the package's options.
-  }
+  // If it is not kept, the instance is opened with the package's options.
+  storeText(KEY, JSON.stringify({ ...noted(), [name]: time }));
 }

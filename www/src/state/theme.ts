@@ -2,6 +2,8 @@
 
 import { signal } from "@preact/signals";
 
+import { storedText, storeText } from "./stored-text.ts";
+
 /** The choices. */
 export type Theme = "system" | "light" | "dark";
 
@@ -9,13 +11,8 @@ const PLACE = "tabstore-console-theme";
 const ORDER: readonly Theme[] = ["system", "light", "dark"];
 
 function stored(): Theme {
-  try {
-    const value = localStorage.getItem(PLACE);
-    return value === "light" || value === "dark" ? value : "system";
-  } catch {
-    // A page without storage still has a look.
-    return "system";
-  }
+  const value = storedText(PLACE);
+  return value === "light" || value === "dark" ? value : "system";
 }
 
 /** The choice. */
@@ -31,9 +28,5 @@ export function applyTheme(): void {
 export function nextTheme(): void {
   theme.value = ORDER[(ORDER.indexOf(theme.value) + 1) % ORDER.length] ?? "system";
   applyTheme();
-  try {
-    localStorage.setItem(PLACE, theme.value);
-  } catch {
-    // Then it lasts until the page goes.
-  }
+  storeText(PLACE, theme.value);
 }
