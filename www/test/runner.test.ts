@@ -54,7 +54,7 @@ test("W1: a program runs in a worker of its own, and the one before it is ended"
   workers[1]!.say({ kind: "done", ms: 3 });
   assert.deepEqual(kinds(), ["starting", "running", "starting", "done"]);
   assert.equal(outputs.length, 1, "what an ended worker says is not heard");
-  assert.equal(runner.isAlive, true, "what the program has left running goes on");
+  assert.equal(workers[1]!.isOver, false, "what the program has left running goes on");
   runner.stop();
   assert.deepEqual([workers[1]!.isOver, kinds().at(-1)], [true, "stopped"]);
   runner.stop();

@@ -92,11 +92,6 @@ export class Runner {
     this.#audience.outcome({ kind: "stopped" });
   }
 
-  /** Whether there is a worker. */
-  get isAlive(): boolean {
-    return this.#worker !== undefined;
-  }
-
   #hear(data: FromWorker): void {
     this.#unanswered = 0;
     switch (data.kind) {
