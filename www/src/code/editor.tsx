@@ -10,6 +10,7 @@ import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } fr
 import { EditorState, type Extension, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import * as tabstore from "tabstore";
 
@@ -72,8 +73,8 @@ interface EditorProps {
   readonly db: object;
   readonly onChange: (text: string) => void;
   readonly onRun: () => void;
-  /** The editor that is shown, for whoever moves its caret. */
-  readonly onView: (view: EditorView | undefined) => void;
+  /** Gets the editor that is shown, for whoever moves its caret. */
+  readonly view: RefObject<EditorView | undefined>;
 }
 
 /** Moves the caret to the begin of a line. */
@@ -84,9 +85,8 @@ export function goToLine(view: EditorView, line: number): void {
 }
 
 /** The editor. */
-export function Editor({ text, replacements, label, db, onChange, onRun, onView }: EditorProps) {
+export function Editor({ text, replacements, label, db, onChange, onRun, view }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>(undefined);
   // What the editor calls is that of the last rendering.
   const now = useRef({ label, onChange, onRun });
   now.current = { label, onChange, onRun };
@@ -121,9 +121,7 @@ export function Editor({ text, replacements, label, db, onChange, onRun, onView 
     ];
     const made = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: root, root });
     view.current = made;
-    onView(made);
     return () => {
-      onView(undefined);
       view.current = undefined;
       made.destroy();
     };

@@ -146,9 +146,7 @@ export function CodeView() {
         db={db}
         onChange={setProgram}
         onRun={start}
-        onView={(view) => {
-          editor.current = view;
-        }}
+        view={editor}
       />
       <p role="status" class={`code-state ${outcome.value.kind}`}>
         {outcomeText(texts, outcome.value)}
