@@ -49,22 +49,16 @@ let turn = engine.name.length;
  */
 export const turns = (choices) => (tier === "full" ? choices : [choices[turn++ % choices.length]]);
 
-// Of what Firefox and WebKit share, Firefox begins.
-let taken = engine.name === "WebKit" ? 1 : 0;
-
-/** Whether an engine takes a test that only one of Firefox and WebKit runs at the gate: they take them alternately, Chromium all. */
-const isTaken = () => tier === "full" || engine.name === "Chromium" || taken++ % 2 === 0;
-
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
  * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that
  * `repeats` something does it `times(n)`; long runs have only such tests. One that is `alone` asserts a time or a rate:
- * nothing else runs meanwhile. One that is `shared` depends little on the engine: at the gate Chromium runs it, and one of the others.
+ * nothing else runs meanwhile. One that is `shared` depends little on the engine: at the gate Chromium runs it, and one of the others
+ * (run.mjs).
  */
 export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false, shared = false } = {}) {
   if (process.env.E2E_TIMES !== undefined && !repeats) return;
-  if (shared && !isTaken()) return;
-  all.tests.push({ name, body, file: all.file, limit: seconds, alone, lacks: needs.find((one) => one in engine.lacks) });
+  all.tests.push({ name, body, file: all.file, limit: seconds, alone, shared, lacks: needs.find((one) => one in engine.lacks) });
 }
 
 /** What a step of an explanation gives at most: a page that hangs must not hang the report of it. */
