@@ -199,6 +199,8 @@ test(
     // What was typed is still there; then what is stored is taken.
     await press(page, "Go on editing");
     assert.equal(await dialog.getByLabel("Value of Height").inputValue(), "1234");
+    await page.keyboard.press("Escape");
+    await press(page, "Keep typing");
     await press(page, "Save");
     await press(page, "Reload");
     await dialog.getByText("This is what is stored now.").waitFor();

@@ -44,6 +44,8 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
   const [drafts, setDrafts] = useState<readonly Draft[]>([]);
   const [mode, setMode] = useState<Mode>("Merge");
   const [conflict, setConflict] = useState<Conflict>();
+  /** Whether the form is shown again with what was sent, behind a conflict. */
+  const [isBack, setBack] = useState(false);
   const [told, setTold] = useState("");
   const action = useAction();
   const foot = useRef<HTMLDivElement>(null);
@@ -55,6 +57,7 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
     setEntity(read);
     setDrafts(read.properties.map(draft));
     setConflict(undefined);
+    setBack(false);
   };
   const read = async () => show(await readEntity(place, entityKey));
   useEffect(() => action.run(read), []);
@@ -100,15 +103,19 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
 
   const title = `Entity ${keyText(entityKey)}`;
   if (conflict !== undefined && entity !== undefined) {
+    const back = () => {
+      setConflict(undefined);
+      setBack(isBack || conflict.wish.mode !== "Delete");
+    };
     return (
       <Dialog
         title={title}
         size="side"
         step="conflict"
-        onClose={() => setConflict(undefined)}
+        onClose={back}
         footer={
           <>
-            <button type="button" class="button" onClick={() => setConflict(undefined)}>
+            <button type="button" class="button" onClick={back}>
               Go on editing
             </button>
             <span class="push" />
@@ -132,6 +139,7 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
       size="side"
       step={entity === undefined ? "reading" : "read"}
       onClose={onClose}
+      unstored={isBack}
       onSubmit={entity === undefined ? undefined : save}
       footer={
         <>

@@ -81,6 +81,8 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   const [drafts, setDrafts] = useState(() => draftsOf(row));
   const [expectation, setExpectation] = useState<Expectation>(row === undefined ? "EXPECT_NOT_EXIST" : "AS_READ");
   const [conflict, setConflict] = useState<{ readonly now: Row | null }>();
+  /** Whether the form is shown again with what was typed, behind a conflict. */
+  const [isBack, setBack] = useState(false);
   const [told, setTold] = useState("");
   /** Whether the store is to give the value that it may assign. */
   const [left, setLeft] = useState(true);
@@ -122,7 +124,12 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       setRead(now);
       setDrafts(draftsOf(now));
       setConflict(undefined);
+      setBack(false);
       setTold("This is what is stored now.");
+    };
+    const back = () => {
+      setConflict(undefined);
+      setBack(true);
     };
     return (
       <RowConflict
@@ -132,10 +139,10 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
         now={now}
         wanted={wantedColumns(drafts)}
         action={action}
-        onBack={() => setConflict(undefined)}
+        onBack={back}
         onOverwrite={() => action.run(() => put({}))}
         onReload={reload}
-        onClose={() => setConflict(undefined)}
+        onClose={back}
       />
     );
   }
@@ -145,6 +152,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
       size="wide"
       onClose={onClose}
       onSubmit={submit}
+      unstored={isBack}
       footer={
         <Answers onClose={onClose} busy={action.busy}>
           Put row

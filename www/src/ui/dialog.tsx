@@ -29,6 +29,8 @@ interface DialogProps {
   readonly size?: "narrow" | "wide" | "full" | "side" | undefined;
   /** Which of its steps is shown: another one takes the focus to its beginning. */
   readonly step?: string | undefined;
+  /** Whether its fields begin with what a person typed and what was not stored. */
+  readonly unstored?: boolean | undefined;
   readonly children: ComponentChildren;
   /** The buttons at its foot. */
   readonly footer?: ComponentChildren;
@@ -59,7 +61,7 @@ function Discard({ onDiscard, onKeep }: { readonly onDiscard: () => void; readon
 }
 
 /** A dialog, open as long as it is rendered. Neither Escape nor the cross takes away what was typed: they ask. */
-export function Dialog({ title, onClose, onSubmit, size = "narrow", step, children, footer }: DialogProps) {
+export function Dialog({ title, onClose, onSubmit, size = "narrow", step, unstored = false, children, footer }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [typed] = useState(() => new Typed());
@@ -82,7 +84,7 @@ export function Dialog({ title, onClose, onSubmit, size = "narrow", step, childr
   }, [step]);
   const leave = () => {
     if (asks) setAsks(false);
-    else if (typed.isThere) setAsks(true);
+    else if (typed.isThere || unstored) setAsks(true);
     else onClose();
   };
   const onKey = (event: KeyboardEvent) => {
