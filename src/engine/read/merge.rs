@@ -13,7 +13,7 @@ use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
 use crate::engine::rows::row::DatedFragment;
 use crate::engine::segment::cache::{BlockCache, Pins, RecordId, damaged};
 use crate::engine::versions::snapshot::Sources;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::cell::Ref;
 use std::cmp::Ordering;
 use std::collections::btree_map;

@@ -9,8 +9,8 @@
 
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Error, Result};
-use crate::model::capacity::cells_bytes;
 use crate::model::KeyReader;
+use crate::model::capacity::cells_bytes;
 use crate::modules::Module;
 use crate::tablestore::rows::index::IndexWrite;
 use crate::tablestore::state::State;

@@ -41,7 +41,11 @@ pub(crate) async fn find_tables(engine: &Engine, catalog: &mut StoredCatalog) ->
             name.push('_');
         }
         let options = TableOptions { max_versions: i64::MAX, ..TableOptions::default() };
-        catalog.tables.push(Table::new(Fixed::new(name, tree, 0), schema, TableState { options, ..TableState::default() }));
+        catalog.tables.push(Table::new(
+            Fixed::new(name, tree, 0),
+            schema,
+            TableState { options, ..TableState::default() },
+        ));
     }
     Ok(())
 }

@@ -105,13 +105,6 @@ export async function goTo(page, hash) {
   await page.reload();
 }
 
-/** Makes a table of four people, for `withProgram`. */
-export const people = async () => {
-  await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "STRING" }] });
-  const rows = { ann: { age: 30n, city: "Oslo", vip: true }, bob: { age: 40n, city: "Rome" }, cy: { age: 50n }, dee: { city: "Oslo", vip: false } };
-  for (const [id, attributes] of Object.entries(rows)) await db.putRow({ tableName: "people", primaryKey: { id }, attributes });
-};
-
 /** Presses a button. */
 export const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 

@@ -28,13 +28,7 @@ interface DrawnColumns extends ShownColumns {
  * The columns, by their names in order, of a table with so many rows and key columns that scrolls in `place`. While it is `held` the same
  * ones stay: in one of them a person types.
  */
-export function useColumnWindow(
-  all: readonly string[],
-  rows: number,
-  keys: number,
-  place: RefObject<HTMLElement | null>,
-  held: boolean,
-): DrawnColumns {
+export function useColumnWindow(all: readonly string[], rows: number, keys: number, place: RefObject<HTMLElement | null>, held: boolean): DrawnColumns {
   const [sight, setSight] = useState({ left: 0, width: 1000 });
   const wide = isWide(all.length, rows);
   const { first, end, from, to } = columnWindow(all.length, { ...sight, keys });

@@ -139,15 +139,7 @@ export function CodeView() {
       <p class="hint">{texts.lead}</p>
       {!isReachable && <p class="told">{texts.inMemory}</p>}
       {isReachable && <Bar texts={texts} onRun={start} />}
-      <Editor
-        text={program.value}
-        replacements={replacements.value}
-        label={texts.editor}
-        db={db}
-        onChange={setProgram}
-        onRun={start}
-        view={editor}
-      />
+      <Editor text={program.value} replacements={replacements.value} label={texts.editor} db={db} onChange={setProgram} onRun={start} view={editor} />
       <p role="status" class={`code-state ${outcome.value.kind}`}>
         {outcomeText(texts, outcome.value)}
       </p>
