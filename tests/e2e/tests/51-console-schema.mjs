@@ -51,6 +51,8 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
       await dialog.getByLabel("Value of customer").fill("ann");
       found.push(...(await faults(page, "a row with an assigned number")));
       await dialog.getByRole("button", { name: "Put row" }).click();
+      // The page answers a press before the row is stored; it opens the row when it is.
+      await page.getByRole("dialog", { name: /^Row oslo · / }).waitFor();
       const rows = await other.evaluate(async () => (await db.getRange({ tableName: "orders" })).rows.map((row) => row.toObject()));
       assert.equal(rows.length, 1);
       await page.getByRole("dialog", { name: new RegExp(`^Row oslo · ${rows[0].number}`) }).waitFor();

@@ -330,6 +330,9 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
         await page.evaluate(() => [...document.querySelectorAll("dialog[open] .grid-scroll")].every((box) => box.scrollWidth <= box.clientWidth)),
         "nothing has to be scrolled sideways",
       );
+      // Escape would go back to what was typed. What is stored is taken, and nothing is left to lose.
+      await press(page, "Reload");
+      await dialog.getByText("This is what is stored now.").waitFor();
       await page.keyboard.press("Escape");
       await press(page, "Insert entity");
       await check("a new entity");
