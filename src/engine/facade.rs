@@ -5,6 +5,7 @@ use super::base::missing::Missing;
 use super::base::options::Options;
 use super::bulk_loader::BulkLoader;
 use super::changes::watches::{ChangePlace, ChangedKeys};
+use super::inspect::Inspector;
 use super::memory::overlay::Overlay;
 use super::memory::waiting_records::Recorder;
 use super::metrics::{Metrics, PartitionMetrics};
@@ -26,6 +27,7 @@ use std::cell::Ref;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+/// The methods are apart from the wiring, so that each file has one subject.
 impl Engine {
     /// Opens the store in `storage`, or makes a new one, and becomes its only writer: the previous writer is fenced off.
     /// If the disk has no room for that, it takes the lead once there is room. Stored data can be read meanwhile.
@@ -485,6 +487,12 @@ impl Engine {
             .trees
             .get(&tree)
             .map_or_else(Vec::new, |partitions| PartitionMetrics::of(partitions, tree, &self.store, &self.house))
+    }
+
+    /// A look inside, for tools. Its code is that of [`Module::Inspection`].
+    #[must_use]
+    pub fn inspect(&self) -> Inspector<'_> {
+        Inspector::of(self)
     }
 
     /// The metrics of the engine.

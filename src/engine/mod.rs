@@ -48,9 +48,9 @@ pub(crate) use base::pauses;
 pub use bulk_loader::BulkLoader;
 pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use inspect::{
-    BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Layout, MemtableLayout, PartLayout,
-    RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work, WorkEvent,
-    WorkEvents, WorkPart,
+    BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Inspector, Layout, MemtableLayout,
+    PartLayout, RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work,
+    WorkEvent, WorkEvents, WorkPart,
 };
 pub use memory::overlay::Overlay;
 pub use memory::waiting_records::Recorder;
@@ -88,7 +88,7 @@ use write::commit::Commits;
 use write::decide::Writer;
 use write::loads::Loads;
 
-/// The engine. `impl` blocks are here, in [`facade`], and in [`inspect`], whose code is loaded on first use.
+/// The engine. Here its parts are wired, and news of them acted on; the methods in [`facade`] ask the parts.
 pub struct Engine {
     runtime: Rc<Runtime>,
     store: Rc<Store>,

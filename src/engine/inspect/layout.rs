@@ -1,8 +1,8 @@
 //! What the store consists of at one instant, without reading a block: the log, the memtables, and the parts of segments that
 //! each tree reads.
 
+use super::Inspector;
 use crate::collections::sort::sort_by;
-use crate::engine::Engine;
 use crate::engine::memory::memtable::Memtable;
 use crate::engine::rows::keys::{KeyRange, own_key, tree_range};
 use crate::engine::versions::part::Part;
@@ -88,10 +88,10 @@ pub struct PartLayout {
     pub shared_by: u32,
 }
 
-impl Engine {
+impl Inspector<'_> {
     /// The state of the store. Reads no record.
     #[must_use]
-    pub fn layout(&self) -> Layout {
+    pub fn layout(self) -> Layout {
         let view = self.store.view.borrow();
         let mut memtables = vec![describe(&view.memtable, false)];
         memtables.extend(view.frozen.iter().rev().map(|memtable| describe(memtable, true)));
@@ -106,7 +106,7 @@ impl Engine {
             log_records: view.log.len() as u64,
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
             log_start: view.version.log_start.0,
-            log_in_files: self.runtime.storage.has_log_in_files(),
+            log_in_files: self.store.runtime.storage.has_log_in_files(),
             seqno: view.visible_seqno(),
             memtables,
             trees,

@@ -13,3 +13,39 @@ pub use layout::{Layout, MemtableLayout, PartLayout, TreeLayout};
 pub use segment::{BlockContents, FilterAnswer, FilterFacts, RowContents, SegmentContents, SegmentQuery};
 pub use steps::DueWork;
 pub use trace::{Fetch, Trace, TraceStep, TracedBlock, Verdict};
+
+use super::Engine;
+use super::background::compaction::Compactor;
+use super::background::flush::Flusher;
+use super::read::order::Order;
+use super::read::reader::Reader;
+use super::store::Store;
+use events::WorkHistory;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A look inside an engine.
+#[derive(Clone, Copy)]
+pub struct Inspector<'e> {
+    store: &'e Rc<Store>,
+    order: &'e Order,
+    reader: &'e Reader,
+    flusher: &'e Rc<Flusher>,
+    compactor: &'e Rc<Compactor>,
+    /// What was told of background work. None until somebody asks for it.
+    history: &'e RefCell<Option<Rc<dyn WorkHistory>>>,
+}
+
+impl<'e> Inspector<'e> {
+    /// A look inside this engine.
+    pub(super) fn of(engine: &'e Engine) -> Self {
+        Self {
+            store: &engine.store,
+            order: &engine.order,
+            reader: &engine.reader,
+            flusher: &engine.flusher,
+            compactor: &engine.compactor,
+            history: &engine.history,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! One segment, read from the storage: its blocks, its index, its filter, and some of its rows.
 
-use crate::engine::Engine;
+use super::Inspector;
 use crate::engine::rows::keys::{full_key, own_key, tree_of};
 use crate::engine::segment::cache::damaged;
 use crate::engine::versions::part::Segment;
@@ -105,12 +105,12 @@ pub struct RowContents {
     pub has_more: bool,
 }
 
-impl Engine {
+impl Inspector<'_> {
     /// Reads a segment of the current version. `None` if there is none with this id.
     ///
     /// # Errors
     /// `Corrupt` with a damaged record; errors of the storage.
-    pub async fn segment(&self, id: u64, query: SegmentQuery<'_>) -> Result<Option<SegmentContents>> {
+    pub async fn segment(self, id: u64, query: SegmentQuery<'_>) -> Result<Option<SegmentContents>> {
         self.store.ready().await?;
         // While this lives, nothing deletes the segment.
         let found = self.store.view.borrow().version.segments().get(&SegmentId(id)).map(Rc::clone);
@@ -125,7 +125,7 @@ impl Engine {
         }
     }
 
-    async fn read_segment(&self, segment: &Segment, query: SegmentQuery<'_>) -> Result<SegmentContents> {
+    async fn read_segment(self, segment: &Segment, query: SegmentQuery<'_>) -> Result<SegmentContents> {
         let meta = self.read_index(segment).await?;
         let filter = meta.filter_bytes().map(|bytes| FilterFacts { bits: bytes as u64 * 8 });
         let mut contents = SegmentContents {
@@ -162,7 +162,7 @@ impl Engine {
                 }
             }
             next = blocks.end;
-            self.yield_now().await;
+            self.store.runtime.env.yield_now().await;
         }
         contents.answer = key.map(|key| match (meta.may_contain(&key), is_there) {
             (false, _) => FilterAnswer::No,
@@ -172,17 +172,17 @@ impl Engine {
         Ok(contents)
     }
 
-    async fn read_index(&self, segment: &Segment) -> Result<SegmentMeta> {
+    async fn read_index(self, segment: &Segment) -> Result<SegmentMeta> {
         let id = segment.meta();
         let place = Place::SegmentMeta(id);
-        let record = self.runtime.storage.get_blocks(&[id]).await?.pop().flatten();
+        let record = self.store.runtime.storage.get_blocks(&[id]).await?.pop().flatten();
         let record = record.ok_or_else(|| Error::corrupt(place, "it is missing"))?;
         SegmentMeta::open(place, &record).map_err(|damage| Error::corrupt(place, damage))
     }
 
-    async fn read_records(&self, segment: &Segment, blocks: std::ops::Range<u32>) -> Result<Vec<Bytes>> {
+    async fn read_records(self, segment: &Segment, blocks: std::ops::Range<u32>) -> Result<Vec<Bytes>> {
         let ids: Vec<BlockId> = blocks.map(|block| segment.block(block)).collect();
-        let records = self.runtime.storage.get_blocks(&ids).await?;
+        let records = self.store.runtime.storage.get_blocks(&ids).await?;
         let missing = |id: &BlockId| Error::corrupt(Place::Block(*id), "it is missing");
         ids.iter().zip(records).map(|(id, record)| record.ok_or_else(|| missing(id))).collect()
     }

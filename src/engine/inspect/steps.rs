@@ -1,9 +1,10 @@
 //! Background work by hand: pause it, do one piece, go on. For lessons, in stores that nobody depends on.
 
+use super::Inspector;
 use super::events::{WorkEvent, WorkPart, inputs_of};
-use crate::engine::Engine;
 use crate::engine::background::compaction::{Change, Compactor, Work as Job, do_next_work};
 use crate::engine::background::flush::Flusher;
+use crate::engine::base::wiring::News;
 use crate::engine::versions::partition::PartitionId;
 use crate::engine::work::CompactionReason;
 use crate::error::{Error, Result};
@@ -45,9 +46,9 @@ pub enum DueWork {
     },
 }
 
-impl Engine {
-    fn check_pausable(&self) -> Result<()> {
-        if self.runtime.options.pausable {
+impl Inspector<'_> {
+    fn check_pausable(self) -> Result<()> {
+        if self.store.runtime.options.pausable {
             return self.store.check_alive();
         }
         let text = "Background work can be paused in an instance in memory only.";
@@ -59,11 +60,11 @@ impl Engine {
     ///
     /// # Errors
     /// `OTSParameterInvalid` without the option `pausable`; errors of an engine that has ended.
-    pub async fn pause_work(&self) -> Result<()> {
+    pub async fn pause_work(self) -> Result<()> {
         self.check_pausable()?;
-        self.house.is_paused.set(true);
+        self.compactor.house.is_paused.set(true);
         self.work_events(u64::MAX)?;
-        while self.house.flushes.is_running.get() || self.house.compactions.is_running.get() {
+        while self.compactor.house.flushes.is_running.get() || self.compactor.house.compactions.is_running.get() {
             self.store.work_ended().wait().await;
             self.store.check_alive()?;
         }
@@ -73,41 +74,41 @@ impl Engine {
     /// Lets background work go on.
     ///
     /// # Errors
-    /// As for [`Engine::pause_work`].
-    pub fn resume_work(&self) -> Result<()> {
+    /// As for [`Inspector::pause_work`].
+    pub fn resume_work(self) -> Result<()> {
         self.check_pausable()?;
-        self.house.is_paused.set(false);
+        self.compactor.house.is_paused.set(false);
         self.store.must_search.set(true);
-        self.start_background();
+        self.store.runtime.tell(News::WorkDue);
         Ok(())
     }
 
     /// Whether background work is paused.
     #[must_use]
-    pub fn is_work_paused(&self) -> bool {
-        self.house.is_paused.get()
+    pub fn is_work_paused(self) -> bool {
+        self.compactor.house.is_paused.get()
     }
 
     /// Does the next piece of work. Returns what was done: nothing if nothing is due.
     ///
     /// # Errors
-    /// As for [`Engine::pause_work`]; `OTSParameterInvalid` if work is not paused; errors of the storage.
-    pub async fn step_work(&self) -> Result<Vec<Rc<WorkEvent>>> {
+    /// As for [`Inspector::pause_work`]; `OTSParameterInvalid` if work is not paused; errors of the storage.
+    pub async fn step_work(self) -> Result<Vec<Rc<WorkEvent>>> {
         self.check_pausable()?;
-        if !self.house.is_paused.get() {
+        if !self.compactor.house.is_paused.get() {
             return Err(Error::parameter("Background work is not paused: pause it, then step."));
         }
         let before = self.work_events(u64::MAX)?.position;
-        let work = step(Rc::clone(&self.flusher), Rc::clone(&self.compactor));
-        self.runtime.apart(Box::pin(work)).await?;
+        let work = step(Rc::clone(self.flusher), Rc::clone(self.compactor));
+        self.store.runtime.apart(Box::pin(work)).await?;
         Ok(self.work_events(before)?.events)
     }
 
     /// The next piece of work. Loads the code of compaction, which knows it.
     ///
     /// # Errors
-    /// As for [`Engine::pause_work`]; `Unavailable` without that code.
-    pub async fn due_work(&self) -> Result<Option<DueWork>> {
+    /// As for [`Inspector::pause_work`]; `Unavailable` without that code.
+    pub async fn due_work(self) -> Result<Option<DueWork>> {
         self.check_pausable()?;
         if let Some(memtable) = self.store.view.borrow().frozen.front() {
             return Ok(Some(DueWork::Flush { bytes: memtable.bytes() as u64 }));
@@ -122,7 +123,7 @@ impl Engine {
                 })
             }
             Some(Job::Job(job)) => {
-                let (reason, inputs, to) = job.describe(&self.runtime.options.shape);
+                let (reason, inputs, to) = job.describe(&self.store.runtime.options.shape);
                 let inputs = inputs_of(job.tree, &inputs);
                 Some(DueWork::Compaction { tree: job.tree, reason, inputs, to: to.map(|to| to as u64) })
             }

@@ -4,8 +4,8 @@
 //! by the same rules. It loads what the read would load, so a plain read that follows in the same turn finds all of it. The tests
 //! compare both.
 
+use super::Inspector;
 use crate::collections::small_map::SmallMap;
-use crate::engine::Engine;
 use crate::engine::memory::images::Image;
 use crate::engine::memory::memtable::{Memtable, unreadable};
 use crate::engine::read::reader::{Look, Needs, ReadRequest, need_of};
@@ -120,12 +120,12 @@ pub struct TracedBlock {
 /// Where the records came from that this read has loaded.
 type Fetched = SmallMap<BlockId, u64>;
 
-impl Engine {
+impl Inspector<'_> {
     /// Walks the path of a read of a row, with the present instant. `needs` is what the reader needs of a large row.
     ///
     /// # Errors
-    /// As for [`Engine::read`].
-    pub async fn trace(&self, tree: TreeId, key: &[u8], mut needs: Option<&Needs<'_>>) -> Result<Trace> {
+    /// As for [`Engine::read`](crate::engine::Engine::read).
+    pub async fn trace(self, tree: TreeId, key: &[u8], mut needs: Option<&Needs<'_>>) -> Result<Trace> {
         let keys = [full_key(tree, key)];
         let [key] = &keys;
         drop(self.order.after_pending_rows(&keys).await?);
@@ -154,9 +154,9 @@ impl Engine {
     /// Reads a row by key with every version that is stored, deletions applied. A deleted row is `None`.
     ///
     /// # Errors
-    /// As for [`Engine::read`].
+    /// As for [`Engine::read`](crate::engine::Engine::read).
     pub async fn read_stored(
-        &self,
+        self,
         tree: TreeId,
         key: &[u8],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
@@ -166,9 +166,9 @@ impl Engine {
     }
 
     /// Loads records, and notes their stored bytes.
-    async fn fetch_traced(&self, wants: &[RecordId], pins: &mut Pins, fetched: &mut Fetched) -> Result<()> {
+    async fn fetch_traced(self, wants: &[RecordId], pins: &mut Pins, fetched: &mut Fetched) -> Result<()> {
         let ids: Vec<BlockId> = wants.iter().map(|want| want.id()).filter(|id| !self.store.cache.holds(*id)).collect();
-        let records = self.runtime.storage.get_blocks(&ids).await?;
+        let records = self.store.runtime.storage.get_blocks(&ids).await?;
         for (id, record) in ids.iter().zip(records) {
             let Some(record) = record else { continue };
             let is_block = wants.contains(&RecordId::Block(*id));
@@ -193,7 +193,7 @@ impl Engine {
 
 /// One pass over the path, with the records that are in memory.
 struct Walk<'w> {
-    engine: &'w Engine,
+    inspector: Inspector<'w>,
     key: &'w [u8],
     pins: &'w Pins,
     fetched: &'w Fetched,
@@ -210,13 +210,13 @@ struct Walk<'w> {
 
 impl<'w> Walk<'w> {
     fn of(
-        engine: &'w Engine,
+        inspector: Inspector<'w>,
         key: &'w [u8],
         needs: Option<&'w Needs<'w>>,
         (pins, fetched): (&'w Pins, &'w Fetched),
     ) -> Self {
         Self {
-            engine,
+            inspector,
             key,
             pins,
             fetched,
@@ -237,10 +237,10 @@ impl<'w> Walk<'w> {
             snapshot,
             pins: self.pins,
             needs: None,
-            images: Some(&self.engine.store.images),
+            images: Some(&self.inspector.store.images),
             depth: Depth::Visible,
         };
-        let image = self.engine.reader.image(look, self.key);
+        let image = self.inspector.reader.image(look, self.key);
         for (at, memtable) in snapshot.memtables.iter().enumerate() {
             self.memtable(memtable, at, snapshot.seqno, image.as_deref())?;
         }
@@ -270,7 +270,7 @@ impl<'w> Walk<'w> {
         self.is_complete = ends;
         self.trace.fragments += found.len() as u64;
         // The memtable that takes writes comes first, unless it is empty.
-        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.engine.store.view.borrow().memtable);
+        let is_frozen = at > 0 || !Rc::ptr_eq(memtable, &self.inspector.store.view.borrow().memtable);
         self.trace.steps.push(TraceStep::Memtable { is_frozen, fragments: found.len() as u64, ends });
         Ok(())
     }
@@ -305,7 +305,7 @@ impl<'w> Walk<'w> {
             self.trace.steps.push(step(Verdict::NotNeeded, None));
             return Ok(());
         }
-        let meta = match self.engine.store.cache.meta(part.segment.meta(), self.pins) {
+        let meta = match self.inspector.store.cache.meta(part.segment.meta(), self.pins) {
             Ok(meta) => meta,
             Err(want) => {
                 self.wants.push(want);
@@ -327,7 +327,7 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let id = part.segment.block(number);
-            let block = match self.engine.store.cache.block(id, self.pins) {
+            let block = match self.inspector.store.cache.block(id, self.pins) {
                 Ok(block) => block,
                 Err(want) => {
                     self.wants.push(want);

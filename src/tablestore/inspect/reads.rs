@@ -49,7 +49,7 @@ impl Inspection<'_> {
         let asked = encoded(&request.key, &table)?;
         let reader = PointReader::new(projection, &table, self.state.engine.now_ms(), &self.state.throttle);
         let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
-        self.state.engine.trace(table.tree(), &asked.1, Some(&needs as &Needs<'_>)).await
+        self.state.engine.inspect().trace(table.tree(), &asked.1, Some(&needs as &Needs<'_>)).await
     }
 
     /// Reads all versions of a row that are stored, of the named columns or of all, and says which of them a read does not give,
@@ -78,7 +78,7 @@ impl Inspection<'_> {
             stored.hidden = hidden(&cells, retention, now);
             sink.row(&key, &cells);
         };
-        self.state.engine.read_stored(table.tree(), &bytes, &mut visit).await?;
+        self.state.engine.inspect().read_stored(table.tree(), &bytes, &mut visit).await?;
         Ok(stored)
     }
 }

@@ -61,10 +61,10 @@ impl Inspection<'_> {
     /// The state of the store; see [`Layout`].
     #[must_use]
     pub fn layout(self) -> Layout {
-        self.state.engine.layout()
+        self.state.engine.inspect().layout()
     }
 
-    /// Reads a segment; see [`crate::engine::Engine::segment`]. `row` is a table and a key to ask the filter for.
+    /// Reads a segment; see [`crate::engine::Inspector::segment`]. `row` is a table and a key to ask the filter for.
     ///
     /// # Errors
     /// A wrong name or key; `OTSObjectNotExist`; `Corrupt`; errors of the storage.
@@ -74,10 +74,10 @@ impl Inspection<'_> {
         query: SegmentQuery<'_>,
         row: Option<(&str, &KeyInput<'_>)>,
     ) -> Result<Option<SegmentContents>> {
-        let Some((table, key)) = row else { return self.state.engine.segment(id, query).await };
+        let Some((table, key)) = row else { return self.state.engine.inspect().segment(id, query).await };
         let table = self.state.catalog.table(TableName::parse(table)?)?;
         let (_, key) = encoded(key, &table)?;
-        self.state.engine.segment(id, SegmentQuery { key: Some((table.tree(), &key)), ..query }).await
+        self.state.engine.inspect().segment(id, SegmentQuery { key: Some((table.tree(), &key)), ..query }).await
     }
 
     /// What a tree is.

@@ -7,57 +7,57 @@ use crate::tablestore::rows::request::MOST_WAIT_MS;
 use std::rc::Rc;
 
 impl Inspection<'_> {
-    /// See [`crate::engine::Engine::work_events`].
+    /// See [`crate::engine::Inspector::work_events`].
     ///
     /// # Errors
     /// Those of an instance that has ended.
     pub fn work_events(self, position: u64) -> Result<WorkEvents> {
-        self.state.engine.work_events(position)
+        self.state.engine.inspect().work_events(position)
     }
 
-    /// See [`crate::engine::Engine::await_work_events`]. Without work it answers after 20 seconds.
+    /// See [`crate::engine::Inspector::await_work_events`]. Without work it answers after 20 seconds.
     ///
     /// # Errors
     /// Those of an instance that has ended.
     pub async fn await_work_events(self, position: u64) -> Result<WorkEvents> {
-        self.state.engine.await_work_events(position, MOST_WAIT_MS).await
+        self.state.engine.inspect().await_work_events(position, MOST_WAIT_MS).await
     }
 
-    /// See [`crate::engine::Engine::pause_work`].
+    /// See [`crate::engine::Inspector::pause_work`].
     ///
     /// # Errors
     /// `OTSParameterInvalid` where it cannot be paused.
     pub async fn pause_work(self) -> Result<()> {
-        self.state.engine.pause_work().await
+        self.state.engine.inspect().pause_work().await
     }
 
-    /// See [`crate::engine::Engine::resume_work`].
+    /// See [`crate::engine::Inspector::resume_work`].
     ///
     /// # Errors
     /// As for [`Inspection::pause_work`].
     pub fn resume_work(self) -> Result<()> {
-        self.state.engine.resume_work()
+        self.state.engine.inspect().resume_work()
     }
 
-    /// See [`crate::engine::Engine::step_work`].
+    /// See [`crate::engine::Inspector::step_work`].
     ///
     /// # Errors
     /// As for [`Inspection::pause_work`]; errors of the storage.
     pub async fn step_work(self) -> Result<Vec<Rc<WorkEvent>>> {
-        self.state.engine.step_work().await
+        self.state.engine.inspect().step_work().await
     }
 
-    /// See [`crate::engine::Engine::due_work`].
+    /// See [`crate::engine::Inspector::due_work`].
     ///
     /// # Errors
     /// As for [`Inspection::pause_work`].
     pub async fn due_work(self) -> Result<Option<DueWork>> {
-        self.state.engine.due_work().await
+        self.state.engine.inspect().due_work().await
     }
 
     /// Whether background work is paused.
     #[must_use]
     pub fn is_work_paused(self) -> bool {
-        self.state.engine.is_work_paused()
+        self.state.engine.inspect().is_work_paused()
     }
 }
