@@ -1,6 +1,8 @@
 //! What callers of the engine see: each method asks one part, or two in turn.
 
 use super::Engine;
+use super::base::clock::Clock;
+use super::base::health::Health;
 use super::base::missing::Missing;
 use super::base::options::Options;
 use super::bulk_loader::BulkLoader;
@@ -21,7 +23,6 @@ use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::version::Retention;
 use crate::model::{Origin, RowChange, TreeId};
-use crate::modules::Module;
 use crate::storage::AnyStorage;
 use std::cell::Ref;
 use std::ops::ControlFlow;
@@ -41,6 +42,28 @@ impl Engine {
 
     pub(crate) fn check_alive(&self) -> Result<()> {
         self.store.check_alive()
+    }
+
+    /// Its options.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.runtime.options
+    }
+
+    /// Its clocks.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.runtime.clock
+    }
+
+    /// Where problems that do not end the engine are reported.
+    pub(crate) fn health(&self) -> &Health {
+        &self.runtime.health
+    }
+
+    /// What it runs in. Background work is for [`Engine::spawn`], which measures its slices.
+    pub(crate) fn env(&self) -> &dyn Env {
+        &*self.runtime.env
     }
 
     /// Random bytes.
@@ -73,59 +96,6 @@ impl Engine {
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.store.line.failures()
-    }
-
-    /// Lets other work run first.
-    pub async fn yield_now(&self) {
-        self.runtime.env.yield_now().await;
-    }
-
-    /// Sleeps at least this long. The future holds no reference to the engine.
-    pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
-        self.runtime.env.sleep(ms)
-    }
-
-    /// Whether the code of a module is there.
-    pub(crate) fn has(&self, module: Module) -> bool {
-        self.runtime.env.has(module)
-    }
-
-    /// Loads the code of a module, unless it is there.
-    ///
-    /// # Errors
-    /// `Unavailable` when its file cannot be had.
-    pub(crate) fn load(&self, module: Module) -> LocalFuture<Result<()>> {
-        self.runtime.env.load(module)
-    }
-
-    /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
-    #[must_use]
-    pub fn now_ms(&self) -> i64 {
-        self.runtime.clock.now_ms()
-    }
-
-    /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
-    /// both (V10).
-    #[must_use]
-    pub fn steady_ms(&self) -> i64 {
-        self.runtime.clock.steady_ms()
-    }
-
-    /// Sets the listener for problems that do not end the engine: a jump of the device's clock, a damaged record in a
-    /// compaction, a damaged index in a read, or failed background work. Each comes with its tree. `None`: failed work
-    /// on the tree goes on. Problems that were not reported yet are reported at once.
-    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
-        self.runtime.health.listen(listener);
-    }
-
-    /// Reports that work on a tree fails.
-    pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
-        self.runtime.health.tell(Some(tree), trouble);
-    }
-
-    /// Reports that failed work on a tree goes on.
-    pub(crate) fn tell_mended(&self, tree: TreeId) {
-        self.runtime.health.tell_mended(tree);
     }
 
     /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing or a deleted row is
@@ -474,11 +444,6 @@ impl Engine {
         self.runtime.is_read_only()
     }
 
-    /// The memory limit of a memtable, bytes.
-    pub fn memtable_bytes(&self) -> usize {
-        self.runtime.options.memtable_bytes
-    }
-
     /// The partitions of a tree, ascending. A tree without segments has none yet.
     #[must_use]
     pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
@@ -489,7 +454,7 @@ impl Engine {
             .map_or_else(Vec::new, |partitions| PartitionMetrics::of(partitions, tree, &self.store, &self.house))
     }
 
-    /// A look inside, for tools. Its code is that of [`Module::Inspection`].
+    /// A look inside, for tools. Its code is that of [`Module::Inspection`](crate::modules::Module::Inspection).
     #[must_use]
     pub fn inspect(&self) -> Inspector<'_> {
         Inspector::of(self)

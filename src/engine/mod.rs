@@ -41,6 +41,7 @@ mod write;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, RecordPlace, TreeId};
+pub use base::clock::Clock;
 pub use base::missing::Missing;
 pub(crate) use base::missing::or_salvage;
 pub use base::options::{ClockMode, Options, Shape};

@@ -89,7 +89,7 @@ impl ForeignTables<'_> {
         if self.state.catalog.foreign(name).is_some() {
             return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
         }
-        let fixed = Fixed::new(name.to_owned(), self.state.catalog.new_tree(), self.state.engine.now_ms());
+        let fixed = Fixed::new(name.to_owned(), self.state.catalog.new_tree(), self.state.engine.clock().now_ms());
         let schema = TableSchema::new(key.map(|column| KeyColumn::new(column, KeyType::Binary)).to_vec())?;
         self.state.add_tables(vec![Rc::new(Table::new(fixed, schema, TableState::default()))]).await
     }
@@ -292,7 +292,8 @@ impl ForeignTables<'_> {
     /// # Errors
     /// Errors of the storage.
     pub async fn put_document(self, key: &[u8], expected: Option<&[u8]>, document: Option<&[u8]>) -> Result<bool> {
-        let mut put = DocumentPut { key, expected, document, stamp: self.state.engine.now_ms(), is_expected: true };
+        let mut put =
+            DocumentPut { key, expected, document, stamp: self.state.engine.clock().now_ms(), is_expected: true };
         self.state.engine.modify(&[(TreeId::DOCUMENTS, key)], None, &mut put).await?;
         Ok(put.is_expected)
     }

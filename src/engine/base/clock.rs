@@ -19,7 +19,7 @@ const HOUR_MS: i64 = 3_600_000;
 const JUMP_MS: i64 = 24 * HOUR_MS;
 
 /// The engine's clocks, and the observed state of the device's.
-pub(crate) struct Clock {
+pub struct Clock {
     env: Rc<dyn Env>,
     mode: ClockMode,
     /// The device's clock at the last write before this opening, ms.
@@ -51,13 +51,15 @@ impl Clock {
     }
 
     /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
-    pub(crate) fn now_ms(&self) -> i64 {
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
         self.env.now_ms()
     }
 
     /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
     /// both (V10).
-    pub(crate) fn steady_ms(&self) -> i64 {
+    #[must_use]
+    pub fn steady_ms(&self) -> i64 {
         match self.mode {
             ClockMode::Device => i64::try_from(self.env.ticks_us() / 1000).unwrap_or(i64::MAX),
             ClockMode::Injected => self.env.now_ms(),

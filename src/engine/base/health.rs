@@ -24,7 +24,9 @@ impl Health {
         self.say(tree, Some(trouble));
     }
 
-    /// Sets the listener for all problems from now on. It hears at once of problems that were not reported yet.
+    /// Sets the listener for all problems from now on: a jump of the device's clock, a damaged record in a compaction, a damaged
+    /// index in a read, or failed background work. Each comes with its tree, if it is of one. `None` as the problem: failed work
+    /// on the tree goes on. It hears at once of problems that were not reported yet.
     pub(crate) fn listen(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         let waiting = self.waiting.take();
         waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));

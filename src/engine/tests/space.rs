@@ -504,7 +504,7 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            let (compactor, now) = (&engine.compactor, engine.now_ms());
+            let (compactor, now) = (&engine.compactor, engine.clock().now_ms());
             compactor.compact_partition(TREE, ahead, now, CompactionReason::Asked).await.expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {

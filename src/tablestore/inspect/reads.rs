@@ -47,7 +47,7 @@ impl Inspection<'_> {
         let projection = wanted(self.state, &request.options, "")?;
         let table = self.state.catalog.readable(request.table)?;
         let asked = encoded(&request.key, &table)?;
-        let reader = PointReader::new(projection, &table, self.state.engine.now_ms(), &self.state.throttle);
+        let reader = PointReader::new(projection, &table, self.state.engine.clock().now_ms(), &self.state.throttle);
         let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
         self.state.engine.inspect().trace(table.tree(), &asked.1, Some(&needs as &Needs<'_>)).await
     }
@@ -62,7 +62,7 @@ impl Inspection<'_> {
         request.key.check_row()?;
         let table = self.state.catalog.readable(request.table)?;
         let (key, bytes) = encoded(&request.key, &table)?;
-        let (retention, now) = (table.options().retention(), self.state.engine.now_ms());
+        let (retention, now) = (table.options().retention(), self.state.engine.clock().now_ms());
         let columns = &request.options.columns;
         let is_wanted =
             |cell: &&CellRef<'_>| columns.is_empty() || columns.iter().any(|name| name.as_str() == cell.column);

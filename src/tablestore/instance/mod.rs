@@ -75,7 +75,7 @@ impl Instance {
 
     /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
-        self.state.engine.memtable_bytes()
+        self.state.engine.options().memtable_bytes
     }
 
     /// The instance's limits.
@@ -90,7 +90,7 @@ impl Instance {
 
     /// The store's clock, in milliseconds since 1970 UTC.
     pub fn now_ms(&self) -> i64 {
-        self.state.engine.now_ms()
+        self.state.engine.clock().now_ms()
     }
 
     /// Loads the code of a module, unless it is there.
@@ -98,7 +98,7 @@ impl Instance {
     /// # Errors
     /// `Unavailable` when its file cannot be had.
     pub fn load(&self, module: Module) -> LocalFuture<Result<()>> {
-        self.state.engine.load(module)
+        self.state.engine.env().load(module)
     }
 
     /// Random bytes.
@@ -106,11 +106,12 @@ impl Instance {
         self.state.engine.random()
     }
 
-    /// Sets the listener for problems that do not end the instance, and for their end (`None`); see
-    /// [`Engine::on_trouble`]. A problem of one table names it.
+    /// Sets the listener for problems that do not end the instance, and for their end (`None`): a jump of the device's clock, a
+    /// damaged record in a compaction, a damaged index in a read, or failed background work. A problem of one table names it.
+    /// Problems that were not reported yet are reported at once.
     pub fn on_trouble(&self, listener: impl Fn(Option<&Error>) + 'static) {
         let me = Weak::clone(&self.state.me);
-        self.state.engine.on_trouble(move |tree, trouble| {
+        self.state.engine.health().listen(move |tree, trouble| {
             let name = tree.zip(me.upgrade()).and_then(|(tree, state)| state.catalog.name_of(tree));
             match trouble.zip(name) {
                 Some((trouble, name)) => {

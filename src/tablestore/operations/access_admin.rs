@@ -44,7 +44,7 @@ impl AccessKeyAdmin<'_> {
         }
         let (id, secret) =
             (text(state.engine.random::<ID_CHARACTERS>()), text(state.engine.random::<SECRET_CHARACTERS>()));
-        let key = AccessKey { id, secret, rights, enabled: true, created: state.engine.now_ms() };
+        let key = AccessKey { id, secret, rights, enabled: true, created: state.engine.clock().now_ms() };
         store(state, key).await
     }
 

@@ -35,14 +35,14 @@ pub(crate) async fn create_table(state: &State, request: CreateTable) -> Result<
 
     let _turn = state.catalog.change().await;
     if stream.is_some() {
-        state.engine.load(Module::Streams).await?;
+        state.engine.env().load(Module::Streams).await?;
     }
     let names = request.indexes.iter().map(|spec| spec.name.as_str()).chain([request.name.as_str()]);
     state.catalog.check_new(names, state.limits().tables)?;
     let tree = state.catalog.new_tree();
     let fixed = Fixed {
         local_transactions: request.local_transactions.unwrap_or(true),
-        ..Fixed::new(request.name, tree, state.engine.now_ms())
+        ..Fixed::new(request.name, tree, state.engine.clock().now_ms())
     };
     let new = TableState { options, throughput, defined: request.defined.into(), ..TableState::default() };
     let table = Rc::new(Table::new(fixed, schema, new));
@@ -85,11 +85,11 @@ pub(crate) async fn update_table(state: &State, request: UpdateTable) -> Result<
     let write = request.reserved_write.unwrap_or(i64::from(before.throughput.write));
     let throughput = ReservedThroughput::parse(read, write, state.options.kind, state.limits())?;
     index_admin::check_options(&options, table.indexes().iter().map(|index| index.table.options().time_to_live))?;
-    let new = TableState { options, ..adjusted(before, throughput, state.engine.now_ms())? };
+    let new = TableState { options, ..adjusted(before, throughput, state.engine.clock().now_ms())? };
     match request.stream {
         None => state.set_state(&table, new).await?,
         Some(change) => {
-            state.engine.load(Module::Streams).await?;
+            state.engine.env().load(Module::Streams).await?;
             set_stream(state, &table, new, change).await?;
         }
     }

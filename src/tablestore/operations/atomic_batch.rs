@@ -109,7 +109,7 @@ fn check_atomic(
         }
     };
     asked.iter().enumerate().try_for_each(|(at, row)| {
-        let free = state.transactions.refuse(row.table.tree(), &row.key, || state.engine.steady_ms());
+        let free = state.transactions.refuse(row.table.tree(), &row.key, || state.engine.clock().steady_ms());
         free.map_err(|error| ((scope == Scope::Tables).then_some(at), error))
     })
 }
@@ -158,7 +158,7 @@ impl Decide for AtomicBatch<'_, '_, '_> {
     fn agree(&mut self) -> Result<()> {
         let Self { state, writes, .. } = self;
         let rows = writes.iter().map(|write| (&*write.ready.table, &write.ready.key[..], write.consumed()));
-        state.admit_all(rows, state.engine.now_ms())
+        state.admit_all(rows, state.engine.clock().now_ms())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

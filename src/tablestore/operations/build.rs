@@ -65,9 +65,9 @@ fn build_failed(state: &State, index: Index, error: Error) {
     let text = format!("Index '{name}' is not built, the next try is in {seconds} s: {why}");
     let told = error.clone().with_message(text);
     build.fail(error, pause);
-    state.engine.tell_trouble(base.tree(), told);
+    state.engine.health().tell(Some(base.tree()), told);
 
-    let (me, asleep, attempts) = (Weak::clone(&state.me), state.engine.sleep(pause), build.attempts());
+    let (me, asleep, attempts) = (Weak::clone(&state.me), state.engine.env().sleep(pause), build.attempts());
     state.engine.spawn(Box::pin(async move {
         asleep.await;
         if let Some(me) = me.upgrade()
@@ -82,7 +82,7 @@ fn build_failed(state: &State, index: Index, error: Error) {
 /// A part of an index was built: an earlier failure is over.
 fn build_goes_on(state: &State, index: &Index, base: &Table) {
     if index.meta.build.mend() {
-        state.engine.tell_mended(base.tree());
+        state.engine.health().tell_mended(base.tree());
     }
 }
 
@@ -92,7 +92,7 @@ fn waits_for(state: &State, index: &Index) -> bool {
 }
 
 async fn load_and_build(state: &State, index: &Index) -> Result<()> {
-    state.engine.load(Module::Occasional).await?;
+    state.engine.env().load(Module::Occasional).await?;
     build_index(state, index).await
 }
 
@@ -119,7 +119,7 @@ async fn build(state: &State, index: &Index) -> Result<()> {
             return Err(error);
         }
         build_goes_on(state, index, &base);
-        state.engine.yield_now().await;
+        state.engine.env().yield_now().await;
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ impl Decide for RowDecision<'_, '_, '_> {
     fn agree(&mut self) -> Result<()> {
         let Self { state, ready, .. } = *self;
         match ready.derives {
-            true => state.admit(&ready.table, &ready.key, self.consumed(), state.engine.now_ms()),
+            true => state.admit(&ready.table, &ready.key, self.consumed(), state.engine.clock().now_ms()),
             false => Ok(()),
         }
     }

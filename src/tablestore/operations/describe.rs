@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// The description of a table, also of one of another data model.
 pub(crate) fn describe(state: &State, table: &Table) -> TableDescription {
     let TableState { options, throughput, last_increase, last_decrease, defined, .. } = table.state();
-    let now = state.engine.now_ms();
+    let now = state.engine.clock().now_ms();
     TableDescription {
         name: table.name().to_owned(),
         schema: Rc::clone(table.schema()),

@@ -149,7 +149,7 @@ pub(crate) fn plan(
 
 /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
 pub(crate) fn index_table(state: &State, plan: Plan, since: Option<u64>, building: bool) -> Table {
-    let (now, tree) = (state.engine.now_ms(), state.catalog.new_tree());
+    let (now, tree) = (state.engine.clock().now_ms(), state.catalog.new_tree());
     let fixed = Fixed { index_of: Some(IndexMeta { since, ..plan.meta }), ..Fixed::new(plan.name, tree, now) };
     let new = TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
     Table::new(fixed, plan.schema, new)
@@ -273,7 +273,7 @@ pub(crate) async fn update_index(state: &State, index: &Rc<Table>, request: &Upd
         local_transactions: false,
         index_of: Some(meta),
     };
-    let new = TableState { options, building_since: Some(state.engine.now_ms()), ..before };
+    let new = TableState { options, building_since: Some(state.engine.clock().now_ms()), ..before };
     let again = Rc::new(Table::new(fixed, (**index.schema()).clone(), new));
     state.add_tables(vec![Rc::clone(&again)]).await?;
     index.end();

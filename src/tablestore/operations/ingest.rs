@@ -116,7 +116,7 @@ pub(crate) async fn put_rows(
     let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(Result::as_ref).map(ready).collect();
     number(&mut rows);
     // Some may have been written already, if the client asks again.
-    let may_load = state.engine.has(Module::Loads) && !state.answers.knows(origin);
+    let may_load = state.engine.env().has(Module::Loads) && !state.answers.knows(origin);
     match may_load.then(|| load_rows(state, loader, &rows, origin, now)).flatten() {
         Some(taken) => {
             // The rows are taken: waiting for room must not hold them a second time.
@@ -246,7 +246,7 @@ fn take_rows(
     let mut refused = Refused::new();
     for (at, (name, row)) in rows.iter().enumerate() {
         let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
-            let allowed = state.transactions.refuse(table.tree(), &row.key, || state.engine.steady_ms());
+            let allowed = state.transactions.refuse(table.tree(), &row.key, || state.engine.clock().steady_ms());
             let allowed = allowed.and_then(|()| state.admit(table, &row.key, row.consumed, now));
             let pushed = allowed.and_then(|()| {
                 let cells = plan(&row.write.mutation, stamp);

@@ -22,7 +22,7 @@ pub(crate) async fn open(engine: Rc<Engine>, options: InstanceOptions) -> Result
     let mut catalog = catalog_rows::load(&engine).await?;
     // Writes of tables with streams need it at once. A salvage reads all trees.
     if catalog.tables.iter().any(Table::is_streamed) || engine.is_read_only() && engine.awaits_recorder() {
-        engine.load(Module::Streams).await?;
+        engine.env().load(Module::Streams).await?;
         engine.set_recorder(recorder);
     }
     if engine.is_read_only() {

@@ -22,7 +22,7 @@ pub struct Stored {
 /// Its future is a gate of [`Module::Occasional`](crate::modules::Module::Occasional).
 pub(crate) async fn compute_storage(state: &State, name: &str) -> Result<Stored> {
     let table = state.catalog.table(TableName::parse(name)?)?;
-    let (options, now) = (table.options(), state.engine.now_ms());
+    let (options, now) = (table.options(), state.engine.clock().now_ms());
     let retention = options.retention();
     let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
     let mut visit = |key: &[u8], row: &RowView<'_>| {

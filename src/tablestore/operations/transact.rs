@@ -56,7 +56,7 @@ fn start_transaction(state: &State, client: Option<u64>, table: TableName<'_>, k
     values.encode(&mut partition);
     let lock = lock_of(table.tree(), &partition);
     let mut open = state.transactions.open.borrow_mut();
-    let steady = state.engine.steady_ms();
+    let steady = state.engine.clock().steady_ms();
     open.retain(|_, transaction| !transaction.is_over(steady));
     let most = limits::OPEN_TRANSACTIONS;
     if open.len() >= most && !open.contains_key(&lock) {
@@ -96,7 +96,7 @@ pub(crate) async fn commit(state: &State, id: &str, origin: Option<Origin>) -> O
         return known.map(|written| written.consumed).map_err(failed);
     }
     let now = state.clock();
-    let mut using = match state.transactions.enter(id, state.engine.steady_ms()) {
+    let mut using = match state.transactions.enter(id, state.engine.clock().steady_ms()) {
         Ok(using) => using,
         Err(error) => return state.metered_on(None, Err(failed(error))),
     };
@@ -121,7 +121,7 @@ pub(crate) async fn commit(state: &State, id: &str, origin: Option<Origin>) -> O
 /// See [`Instance::abort_transaction`](crate::tablestore::Instance::abort_transaction).
 pub(crate) fn abort(state: &State, id: &str) -> Outcome<Consumed> {
     state.clock();
-    match state.transactions.enter(id, state.engine.steady_ms()) {
+    match state.transactions.enter(id, state.engine.clock().steady_ms()) {
         Ok(mut using) => {
             using.ends = true;
             state.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
@@ -152,7 +152,7 @@ pub(crate) async fn write_inside(
     written.set(bytes);
     let shown = &using.transaction.shown;
     shown.set(shown.get().max(deciding.decided.shown));
-    using.check_alive(state.engine.steady_ms())
+    using.check_alive(state.engine.clock().steady_ms())
 }
 
 /// The writes of a transaction at its commit.

@@ -185,7 +185,7 @@ pub(crate) fn begin<'s>(
     let PreparedWrite { write, table, key, now, .. } = ready;
     let allowed = match using {
         Some(using) => using.check_row(table, key),
-        None => state.transactions.refuse(table.tree(), key, || state.engine.steady_ms()),
+        None => state.transactions.refuse(table.tree(), key, || state.engine.clock().steady_ms()),
     };
     let allowed = allowed.and_then(|()| match ready.derives {
         true => Ok(()),

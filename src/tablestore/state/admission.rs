@@ -34,7 +34,7 @@ impl State {
 
     /// Lets an operation on tables run, or refuses it.
     pub(crate) fn table_operation(&self) -> Result<()> {
-        self.throttle.operation(self.engine.now_ms())
+        self.throttle.operation(self.engine.clock().now_ms())
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) async fn store(
     let metered = step.as_ref().map_or_else(Vec::new, StepChange::rows);
     let rows = changes.iter().map(|change| (TREE, change.key.as_slice()));
     let rows: Vec<_> = rows.chain(metered.iter().map(|(tree, key)| (*tree, key.as_slice()))).collect();
-    let stamps = vec![engine.now_ms(); changes.len()];
+    let stamps = vec![engine.clock().now_ms(); changes.len()];
     let (answers, origin) = answer;
     let mut stamped = CatalogCommit { changes, stamps, step, answer: (answers, origin, engine.last_stamp()) };
     engine.modify(&rows, None, &mut stamped).await

@@ -57,7 +57,7 @@ impl State {
                 format!("it is not known whether a change of a table was stored ({why}): open the instance again");
             let end = Error::new(Code::Closed, text);
             // Before its calls are refused: a host that opens a fresh instance asks them again there.
-            self.engine.tell_trouble(catalog_rows::TREE, end.clone());
+            self.engine.health().tell(Some(catalog_rows::TREE), end.clone());
             self.engine.stop(end);
         }
         outcome

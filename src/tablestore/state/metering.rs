@@ -12,7 +12,7 @@ use crate::tablestore::units::meter::{self, Consumes, StepChange};
 impl State {
     /// The clock, for a metered operation: queues the meter's writes before those of the operation.
     pub(crate) fn clock(&self) -> i64 {
-        let now = self.engine.now_ms();
+        let now = self.engine.clock().now_ms();
         if self.meter.is_over(second(now)) {
             self.close_second();
             self.meter.begin(second(now));

@@ -88,6 +88,6 @@ impl State {
     /// # Errors
     /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`.
     pub(crate) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
-        transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
+        transaction.map(|id| self.transactions.enter(id, self.engine.clock().steady_ms())).transpose()
     }
 }

@@ -88,7 +88,7 @@ pub(crate) async fn describe_stream(
 /// A new stream of a table. It is not the table's yet. A gate of [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
 pub(crate) fn new_stream(state: &State, table: &Table, hours: u32, columns: Vec<String>) -> Rc<Stream> {
-    let now = state.engine.now_ms();
+    let now = state.engine.clock().now_ms();
     let stream = Stream::new(state.catalog.new_tree(), hours, now, columns, Shards::default());
     let boundaries = state.engine.boundaries_since(table.tree(), &stream.seen).unwrap_or_default();
     *stream.shards.borrow_mut() = Shards::fresh(&boundaries, now);

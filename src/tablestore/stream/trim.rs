@@ -26,7 +26,7 @@ pub(super) fn mark_expired<'a>(
     stream: &'a Rc<Stream>,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
     Box::pin(async move {
-        let now = state.engine.now_ms();
+        let now = state.engine.clock().now_ms();
         if state.engine.is_read_only() || !stream.is_old(now) {
             return Ok(());
         }
@@ -98,7 +98,8 @@ pub(crate) fn trim_streams(state: &State) {
 
 /// Marks expired records of the stream of one table, in the background, if that is due.
 pub(crate) fn trim_soon(state: &State, table: &Rc<Table>) {
-    let Some(stream) = table.stream().filter(|stream| !stream.trims.get() && stream.is_old(state.engine.now_ms()))
+    let Some(stream) =
+        table.stream().filter(|stream| !stream.trims.get() && stream.is_old(state.engine.clock().now_ms()))
     else {
         return;
     };

@@ -87,7 +87,7 @@ impl Stream {
 
     /// The time of the next record. It does not run backwards with the clock, unless that was far ahead.
     pub(super) fn time(&self, engine: &Engine) -> i64 {
-        let (now, last) = (engine.now_ms(), self.last_time.get());
+        let (now, last) = (engine.clock().now_ms(), self.last_time.get());
         let time = if (now..now.saturating_add(SLACK_MS)).contains(&last) { last } else { now };
         self.last_time.set(time);
         time
