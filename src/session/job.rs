@@ -1,7 +1,7 @@
 //! Requests in progress: each is read, run by the instance, and answered.
 
-use super::codec::contract::{self, op};
-use super::codec::fields::{Batch, Blob, Field, Row, Text, Unsigned};
+use super::codec::contract::{self, Row, op};
+use super::codec::fields::{Batch, Blob, Field, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::{Shared, ended};

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::{KeyInput, KeyPart, NameRules, TableName, Value, ValueRef};
+use tabstore::session::codec::contract::Row;
 use tabstore::session::codec::contract::{self, op};
-use tabstore::session::codec::fields::{Field, List, Row};
+use tabstore::session::codec::fields::{Field, List};
 use tabstore::session::codec::{Frame, FrameWriter};
 use tabstore::tablestore::{Existence, GetRow, ReadOptions, RowWrite};
 

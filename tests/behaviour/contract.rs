@@ -14,8 +14,8 @@ use tabstore::model::{
     CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, NameRules, RowSink as _, TableName,
     TableSchema, Value, ValueRef,
 };
-use tabstore::session::codec::contract::{self, RowFoundGiven, RowWrittenGiven, RowsPutGiven, op};
-use tabstore::session::codec::fields::{Batch, Blob, Field, Row, Text, Unsigned};
+use tabstore::session::codec::contract::{self, Row, RowFoundGiven, RowWrittenGiven, RowsPutGiven, op};
+use tabstore::session::codec::fields::{Batch, Blob, Field, Text, Unsigned};
 use tabstore::session::codec::parts::Part;
 use tabstore::session::codec::values::{PutRows, StartLocalTransaction};
 use tabstore::session::codec::{Frame, PageWriter};

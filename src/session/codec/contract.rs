@@ -13,7 +13,8 @@
 //! - `tags`: the bytes before values. Fragments have the same (`model/tags.rs`).
 //! - `choice`: one byte for one of some names. Another byte refuses the request (`refuse`) or is damage of the frame (`damage`).
 //! - `record`: its fields, one after another. The fields have their names in Rust.
-//! - `rows`: a record with a last field that depends on the number of the operation.
+//! - `rows`: a record with a last field that depends on the number of the operation. `Row` is it behind that number, and `RowOfLoad`
+//!   a `Row` whose refusal does not affect others.
 //! - `flags`: a byte with a bit for each field that follows.
 //! - `union`: a byte, and the fields that belong to it.
 //! - `response` and `outcome`: a record and a union that the engine sends.
@@ -23,7 +24,8 @@
 //!   the others. `src/wasm/admin` reads them.
 //! - `arguments`: an object among those arguments.
 //!
-//! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses).
+//! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses). Those know nothing of what is declared here:
+//! `ColumnFilter` gets the layouts that it needs as parameters.
 //!
 //! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread
 //! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` is in the core,

@@ -25,12 +25,11 @@
 //!                    | u8 flags (1 pass if missing, 2 latest version only, 4 transfer) | [Transfer]
 //! ```
 
-use super::contract::{Comparator, RowWrite, Transfer, tag};
 use super::frame_writer::FrameWriter;
+use super::numbers::tag;
 use super::request::{Read, RequestReader};
-use super::values;
-use crate::error::{Error, Result as Answer};
-use crate::model::filter::ColumnFilter as Comparison;
+use crate::error::Error;
+use crate::model::filter::{ColumnFilter, Comparator, Transfer};
 use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef, limits};
 use std::marker::PhantomData;
 
@@ -104,17 +103,6 @@ fields! {
     Text: &'f str, |reader| reader.str().map(Some), |text, out| out.str(text);
     /// Bytes of another protocol.
     Blob: &'f [u8], |reader| reader.bytes().map(Some), |bytes, out| out.bytes(bytes);
-    /// A row to write, behind the number of its operation.
-    Row: values::RowWrite<'f>, |reader| { let op = reader.u8()?; RowWrite::read_as(op, reader) }, |row, out| {
-        out.u8(RowWrite::op(row));
-        RowWrite::write_rest(row, out);
-    };
-    /// A row of a load. Its refusal does not affect other rows.
-    RowOfLoad: Answer<values::RowWrite<'f>>,
-        |reader| { let row = Row::read(reader)?; Ok(reader.take_refusal().map(Err).or(row.map(Ok))) },
-        |row, out| row.iter().for_each(|row| Row::write(row, out));
-    /// Compares one column.
-    ColumnFilter: Comparison<'f>, |reader| read_comparison(reader), |comparison, out| write_comparison(comparison, out);
 }
 
 /// A field, or nothing.
@@ -221,6 +209,58 @@ impl<F: Field> Field for Deeper<F> {
     }
 }
 
+/// Compares one column, with the layouts of a comparator and of a transfer rule.
+#[derive(Debug)]
+pub struct Comparison<C, T>(PhantomData<(C, T)>);
+
+const PASS_IF_MISSING: u8 = 1;
+const LATEST_VERSION_ONLY: u8 = 2;
+const TRANSFER: u8 = 4;
+
+impl<C, T> Field for Comparison<C, T>
+where
+    C: for<'f> Field<Value<'f> = Comparator>,
+    T: for<'f> Field<Value<'f> = Transfer<'f>>,
+{
+    type Value<'f> = ColumnFilter<'f>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<ColumnFilter<'f>>> {
+        let (column, comparator) = (Column::read(reader)?, C::read(reader)?);
+        let compares = comparator.is_none_or(Comparator::compares);
+        let value = if compares { Attribute::read(reader)? } else { None };
+        let flags = reader.u8()?;
+        if flags & !(PASS_IF_MISSING | LATEST_VERSION_ONLY | TRANSFER) != 0 {
+            return Err(reader.damage("a filter has unknown flags"));
+        }
+        let mut transfer = None;
+        if flags & TRANSFER != 0 {
+            reader.note_rule();
+            transfer = T::read(reader)?;
+        }
+        Ok(column.zip(comparator).map(|(column, comparator)| ColumnFilter {
+            column,
+            comparator,
+            value,
+            pass_if_missing: flags & PASS_IF_MISSING != 0,
+            latest_version_only: flags & LATEST_VERSION_ONLY != 0,
+            transfer,
+        }))
+    }
+
+    fn write(comparison: &ColumnFilter<'_>, out: &mut FrameWriter) {
+        Column::write(&comparison.column, out);
+        C::write(&comparison.comparator, out);
+        if comparison.comparator.compares() {
+            comparison.value.iter().for_each(|value| out.value(*value));
+        }
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        out.u8(flag(comparison.pass_if_missing, PASS_IF_MISSING)
+            | flag(comparison.latest_version_only, LATEST_VERSION_ONLY)
+            | flag(comparison.transfer.is_some(), TRANSFER));
+        comparison.transfer.iter().for_each(|transfer| T::write(transfer, out));
+    }
+}
+
 fn write_key(key: &KeyInput<'_>, out: &mut FrameWriter) {
     out.u8(key.columns().len() as u8);
     for (name, part) in key.columns() {
@@ -232,46 +272,6 @@ fn write_key(key: &KeyInput<'_>, out: &mut FrameWriter) {
             KeyPart::AutoIncrement => out.u8(tag::AUTO_INCREMENT),
         }
     }
-}
-
-const PASS_IF_MISSING: u8 = 1;
-const LATEST_VERSION_ONLY: u8 = 2;
-const TRANSFER: u8 = 4;
-
-fn read_comparison<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Comparison<'f>>> {
-    let (column, comparator) = (Column::read(reader)?, Comparator::read(reader)?);
-    let compares = comparator.is_none_or(values::Comparator::compares);
-    let value = if compares { Attribute::read(reader)? } else { None };
-    let flags = reader.u8()?;
-    if flags & !(PASS_IF_MISSING | LATEST_VERSION_ONLY | TRANSFER) != 0 {
-        return Err(reader.damage("a filter has unknown flags"));
-    }
-    let mut transfer = None;
-    if flags & TRANSFER != 0 {
-        reader.note_rule();
-        transfer = Transfer::read(reader)?;
-    }
-    Ok(column.zip(comparator).map(|(column, comparator)| Comparison {
-        column,
-        comparator,
-        value,
-        pass_if_missing: flags & PASS_IF_MISSING != 0,
-        latest_version_only: flags & LATEST_VERSION_ONLY != 0,
-        transfer,
-    }))
-}
-
-fn write_comparison(comparison: &Comparison<'_>, out: &mut FrameWriter) {
-    Column::write(&comparison.column, out);
-    Comparator::write(&comparison.comparator, out);
-    if comparison.comparator.compares() {
-        comparison.value.iter().for_each(|value| out.value(*value));
-    }
-    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    out.u8(flag(comparison.pass_if_missing, PASS_IF_MISSING)
-        | flag(comparison.latest_version_only, LATEST_VERSION_ONLY)
-        | flag(comparison.transfer.is_some(), TRANSFER));
-    comparison.transfer.iter().for_each(|transfer| Transfer::write(transfer, out));
 }
 
 impl RequestReader<'_> {

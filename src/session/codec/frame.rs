@@ -1,9 +1,9 @@
 //! Request frames: a dictionary, and requests one after another.
 
-use super::VERSION;
 use super::contract::op;
 use super::dictionary::{Dictionary, Names};
 use super::fields::Field;
+use super::numbers::VERSION;
 use super::request::RequestReader;
 use super::{Damage, Reader};
 use crate::error::{Error, Result as Answer};

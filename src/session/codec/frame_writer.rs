@@ -1,7 +1,7 @@
 //! Collects requests and makes a frame of them, for clients in Rust, tests and benchmarks.
 
-use super::contract::op;
-use super::{VERSION, put_bytes, put_sv, put_uv};
+use super::numbers::{IN_TRANSACTION, VERSION};
+use super::{put_bytes, put_sv, put_uv};
 use crate::format::wire;
 use crate::model::ValueRef;
 
@@ -37,7 +37,7 @@ impl FrameWriter {
         match self.transaction.take() {
             None => self.u8(op),
             Some(transaction) => {
-                self.u8(op | op::IN_TRANSACTION);
+                self.u8(op | IN_TRANSACTION);
                 self.str(&transaction);
                 self.transaction = Some(transaction);
             }

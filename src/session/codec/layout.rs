@@ -12,6 +12,10 @@ macro_rules! contract {
         use super::request::{Read, RequestReader};
         use super::values::{self, Variants};
         use super::Reader;
+        use crate::error::Result as Answer;
+
+        /// Compares one column.
+        pub type ColumnFilter = Comparison<Comparator, Transfer>;
 
         $(layout! { $kind $name { $($body)* } })*
     };
@@ -47,8 +51,7 @@ macro_rules! layout {
         /// The numbers of operations.
         pub mod $name {
             $($(#[$doc])* pub const $op: u8 = $number;)*
-            /// Added to an operation that is part of a transaction.
-            pub const IN_TRANSACTION: u8 = 0x40;
+            pub use crate::session::codec::numbers::IN_TRANSACTION;
 
             /// Whether a transaction may contain the operation.
             pub(in crate::session) fn is_for_transactions(op: u8) -> bool {
@@ -115,10 +118,7 @@ macro_rules! layout {
     };
 
     (tags $name:ident { $($tag:ident = $byte:literal),* $(,)? }) => {
-        /// The bytes before values.
-        pub(in crate::session) mod $name {
-            $(pub(in crate::session) const $tag: u8 = $byte;)*
-        }
+        const _: () = assert!($(super::numbers::$name::$tag == $byte)&&*, "the codec uses other tags");
     };
 
     (choice $name:ident { $how:ident $message:literal; $($byte:literal => $variant:ident $text:literal),* $(,)? }) => {
@@ -156,6 +156,14 @@ macro_rules! layout {
             $name: values::$name<'f>,
                 |reader| Self::read_as(reader.op(), reader),
                 |value, out| Self::write_rest(value, out);
+            /// A row to write, behind the number of its operation.
+            Row: values::$name<'f>,
+                |reader| { let op = reader.u8()?; $name::read_as(op, reader) },
+                |row, out| { out.u8($name::op(row)); $name::write_rest(row, out); };
+            /// A row of a load. Its refusal does not affect other rows.
+            RowOfLoad: Answer<values::$name<'f>>,
+                |reader| { let row = Row::read(reader)?; Ok(reader.take_refusal().map(Err).or(row.map(Ok))) },
+                |row, out| row.iter().for_each(|row| Row::write(row, out));
         }
 
         impl $name {

@@ -21,6 +21,7 @@ mod dictionary;
 pub mod fields;
 mod frame;
 mod frame_writer;
+mod numbers;
 mod page;
 mod page_reader;
 pub mod parts;
@@ -31,13 +32,13 @@ mod response_reader;
 pub mod values;
 
 use crate::format::wire::{put_bytes, put_sv, put_uv};
-use crate::model::tags;
-use contract::tag;
+use numbers::tag;
 
 pub use crate::format::wire::{Damage, Reader};
 pub use dictionary::Dictionary;
 pub use frame::{Frame, RequestHead};
 pub use frame_writer::FrameWriter;
+pub use numbers::VERSION;
 pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};
 
@@ -46,16 +47,3 @@ pub use parts::RemoteError;
 pub use request::{Read, RequestReader};
 pub use response::ResponseWriter;
 pub use response_reader::{Response, Stored, Taken, responses};
-
-/// Values have the tags of fragments, so a row's values leave the engine with the tags that they have.
-const _: () = assert!(
-    tag::INTEGER == tags::INTEGER
-        && tag::DOUBLE == tags::DOUBLE
-        && tag::FALSE == tags::FALSE
-        && tag::TRUE == tags::TRUE
-        && tag::STRING == tags::STRING
-        && tag::BINARY == tags::BINARY
-);
-
-/// The version of both kinds of frame.
-pub const VERSION: u8 = 1;

@@ -1,7 +1,7 @@
 //! The requests of a client in Rust, by the [contract].
 
-use super::contract::{self, op};
-use super::fields::{Batch, Blob, Field, Row, Text, Unsigned};
+use super::contract::{self, Row, op};
+use super::fields::{Batch, Blob, Field, Text, Unsigned};
 use super::frame_writer::FrameWriter;
 use super::values::{PutRows, StartLocalTransaction};
 use crate::model::{KeyInput, TableName};
