@@ -10,6 +10,7 @@ mod error;
 mod files;
 pub mod idb;
 mod instances;
+mod opened;
 mod session;
 
 pub use engine::{Engine, progress};

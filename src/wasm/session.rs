@@ -1,9 +1,9 @@
 //! A session of an engine, for JavaScript: request frames, response frames, and administration.
 
 use super::admin::Arguments;
-use super::engine::Opened;
 use super::env::ticks_us;
 use super::error::{promise, to_js};
+use super::opened::Opened;
 use crate::error::Error;
 use crate::session;
 use crate::session::codec::contract::admin::Administration;

@@ -29,7 +29,7 @@
 //!
 //! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread
 //! that has the engine refuses unknown names. Those of `engine` are grouped by the code that does them: `Core` is in the core,
-//! `Engine` where an instance is opened (src/wasm/engine.rs), each other group in the module of its name. The thread itself does
+//! `Engine` where an instance is opened (src/wasm/opened.rs), each other group in the module of its name. The thread itself does
 //! those of `thread`. Between a thread and its engine, which are of one build, an operation is its place in this list. Each says
 //! two things:
 //!
