@@ -4,7 +4,7 @@ use super::codec::contract::{self, Row, op};
 use super::codec::fields::{Batch, Blob, Field, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
-use super::{Shared, ended};
+use super::shared::{Shared, ended};
 use crate::doors::azure::{self, Passed};
 use crate::engine::Origin;
 use crate::env::LocalFuture;
