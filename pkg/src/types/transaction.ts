@@ -1,14 +1,17 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The types of local transactions. */
 
-import type { Database } from "./database.js";
 import type {
   Consumed,
+  DeleteRowRequest,
   GetRangeRequest,
   GetRowRequest,
   GetRowResult,
   GetRangeResult,
+  PutRowRequest,
   ScanRequest,
+  UpdateRowRequest,
+  WriteResult,
   BatchWriteItem,
   CallOptions,
   BatchWriteResult,
@@ -45,7 +48,13 @@ export interface TransactionResult {
  * }                                                   // not committed: aborted at the end of the block
  * ```
  */
-export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow"> {
+export interface Transaction {
+  /** As {@link Database.putRow}, within the partition key. */
+  putRow(request: PutRowRequest): Promise<WriteResult>;
+  /** As {@link Database.updateRow}, within the partition key. */
+  updateRow(request: UpdateRowRequest): Promise<WriteResult>;
+  /** As {@link Database.deleteRow}, within the partition key. */
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
   /** As {@link Database.getRow}, without a trace. */
   getRow(request: GetRowRequest): Promise<GetRowResult>;
   /** Its id. */

@@ -24,12 +24,12 @@ import type { Chosen, ChosenBarProps } from "./delete-chosen.tsx";
 import type { DeleteRangeProps } from "./delete-range.tsx";
 import type { EditsPanelProps } from "./edits-panel.tsx";
 import { Grid } from "./grid.tsx";
-import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
+import { type KnownColumns, type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
 import type { PutDialogProps } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import type { RowDialogProps } from "./row-dialog.tsx";
 import { isFollowed, useLive } from "./use-live.ts";
-import { type KnownColumns, ViewBar } from "./view-bar.tsx";
+import { ViewBar } from "./view-bar.tsx";
 
 const PutDialog = lazily<PutDialogProps>(async () => (await import("./put-dialog.tsx")).PutDialog);
 const RowDialog = lazily<RowDialogProps>(async () => (await import("./row-dialog.tsx")).RowDialog);

@@ -9,8 +9,7 @@ import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { FilterFromShell } from "./filter-from-shell.tsx";
 import { FilterGroup } from "./filter-group.tsx";
-import type { View } from "./paging.ts";
-import type { KnownColumns } from "./view-bar.tsx";
+import type { KnownColumns, View } from "./paging.ts";
 
 /** The props of the panel. */
 export interface FilterPanelProps {

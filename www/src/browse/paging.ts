@@ -6,7 +6,7 @@
  * and costs one GetRange a page. With a filter it takes as many as it needs to fill the page.
  */
 
-import type { Consumed, Filter, GetRangeRequest, GetRangeResult, KeyColumn, RangeKey, Row } from "tabstore";
+import type { Consumed, Filter, GetRangeRequest, GetRangeResult, KeyColumn, RangeKey, Row, ValueType } from "tabstore";
 
 import { compareKeys, type Direction, keyOf } from "../lib/keys.ts";
 
@@ -22,6 +22,9 @@ export interface View {
   /** Rows a page. */
   readonly limit: number;
 }
+
+/** The attribute columns of the rows shown, with the type of each one's first value. */
+export type KnownColumns = ReadonlyMap<string, ValueType>;
 
 /** Rows that stand together, in the order of the view. */
 export interface Page {

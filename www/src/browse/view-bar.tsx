@@ -1,7 +1,7 @@
 /** What of the range is shown: which rows by their columns, which columns, and how many rows there are. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { Consumed, TableDescription, ValueType } from "tabstore";
+import type { Consumed, TableDescription } from "tabstore";
 
 import { count, counted } from "../lib/format.ts";
 import { ascending } from "../lib/keys.ts";
@@ -14,13 +14,10 @@ import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import type { ColumnChooserProps } from "./column-chooser.tsx";
 import type { FilterPanelProps } from "./filter-panel.tsx";
-import type { View } from "./paging.ts";
+import type { KnownColumns, View } from "./paging.ts";
 
 const FilterPanel = lazily<FilterPanelProps>(async () => (await import("./filter-panel.tsx")).FilterPanel);
 const ColumnChooser = lazily<ColumnChooserProps>(async () => (await import("./column-chooser.tsx")).ColumnChooser);
-
-/** The attribute columns of the rows shown, with the type of each one's first value. */
-export type KnownColumns = ReadonlyMap<string, ValueType>;
 
 /** The props of the bar. */
 interface ViewBarProps {
