@@ -194,50 +194,19 @@ fn take_rows(
     origin: Option<Origin>,
     now: i64,
 ) -> Option<(Rc<Load>, Refused)> {
-    let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
-    let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
+    let right = || rows.iter().filter_map(|(_, row)| row.as_ref().ok());
+    let (first, last) = (right().next()?, right().next_back()?);
     let table = &first.table;
     let current = loader.loads.borrow().last().filter(|load| !load.rows.is_asked()).map(Rc::clone);
     let begins = current.is_none();
     let fits = match &current {
         Some(current) => Rc::ptr_eq(&current.table, table),
-        None => {
-            let bytes = || rows.iter().flat_map(|(_, row)| row).map(|row| row.bytes).sum::<usize>();
-            rows.len() >= loader.first_rows || bytes() >= FIRST_BYTES
-        }
+        None => rows.len() >= loader.first_rows || right().map(|row| row.bytes).sum::<usize>() >= FIRST_BYTES,
     };
-    if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
+    if !fits || !are_loadable(state, table, right()) {
         return None;
     }
-    let mut before = &first.key;
-    for row in right {
-        if !Rc::ptr_eq(&row.table, table) || !row.is_put() || *before >= row.key {
-            return None;
-        }
-        before = &row.key;
-    }
-    let is_stored = |stream: Rc<Stream>| stream.shards.borrow().is_stored(state.engine.failures());
-    if !table.stream().is_none_or(is_stored) {
-        // The next write stores them.
-        return None;
-    }
-    let current = current.unwrap_or_else(|| {
-        let rows = state.engine.start_load(table.tree());
-        let stream = table.stream().map(|stream| StreamLoad::begin(&stream, &state.engine, &rows));
-        if stream.is_some() {
-            trim_soon(state, table);
-        }
-        let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
-        let (me, account, consumed) = (Weak::clone(&state.me), Rc::clone(table), Rc::clone(&load.consumed));
-        // Other callers may have it stored after its caller is gone: that counts as used too (C1).
-        load.rows.when_settled(Box::new(move |done| {
-            let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
-            if let Some(me) = me.upgrade() {
-                drop(me.metered_on(Some(&account), used));
-            }
-        }));
-        Rc::new(load)
-    });
+    let current = current.unwrap_or_else(|| begin_load(state, table));
     if !current.rows.takes(&first.key, &last.key) || state.stamps.is_far_ahead(now) {
         return None;
     }
@@ -245,21 +214,7 @@ fn take_rows(
     current.stamp.set(Some(stamp));
     let mut refused = Refused::new();
     for (at, (name, row)) in rows.iter().enumerate() {
-        let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
-            let allowed = state.transactions.refuse(table.tree(), &row.key, || state.engine.clock().steady_ms());
-            let allowed = allowed.and_then(|()| state.admit(table, &row.key, row.consumed, now));
-            let pushed = allowed.and_then(|()| {
-                let cells = plan(&row.write.mutation, stamp);
-                let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
-                current.rows.push(&row.key, &change)?;
-                match &current.stream {
-                    Some(stream) => stream.push(&state.engine, &current.rows, row, &change),
-                    None => Ok(()),
-                }
-            });
-            pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
-        });
-        match taken {
+        match row.as_ref().map_err(Failure::clone).and_then(|row| take_row(state, &current, row, (now, stamp))) {
             Ok(consumed) => current.consumed.set(current.consumed.get() + consumed),
             Err(failure) => {
                 if let Some(name) = name {
@@ -278,6 +233,61 @@ fn take_rows(
         loader.loads.borrow_mut().push(Rc::clone(&current));
     }
     Some((current, refused))
+}
+
+/// Whether a load can have these rows: plain puts into one table, in the order of their keys.
+fn are_loadable<'r, 'w: 'r, 'a: 'w>(
+    state: &State,
+    table: &Rc<Table>,
+    rows: impl Iterator<Item = &'r PreparedWrite<'w, 'a>> + Clone,
+) -> bool {
+    let is_stored = |stream: Rc<Stream>| stream.shards.borrow().is_stored(state.engine.failures());
+    table.schema().auto_increment().is_none()
+        && rows.clone().all(|row| row.is_put() && Rc::ptr_eq(&row.table, table))
+        && rows.is_sorted_by(|row, next| row.key < next.key)
+        // The next write stores the stream's shards.
+        && table.stream().is_none_or(is_stored)
+}
+
+/// Begins a load into a table.
+fn begin_load(state: &State, table: &Rc<Table>) -> Rc<Load> {
+    let rows = state.engine.start_load(table.tree());
+    let stream = table.stream().map(|stream| StreamLoad::begin(&stream, &state.engine, &rows));
+    if stream.is_some() {
+        trim_soon(state, table);
+    }
+    let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
+    let (me, account, consumed) = (Weak::clone(&state.me), Rc::clone(table), Rc::clone(&load.consumed));
+    // Other callers may have it stored after its caller is gone: that counts as used too (C1).
+    load.rows.when_settled(Box::new(move |done| {
+        let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
+        if let Some(me) = me.upgrade() {
+            drop(me.metered_on(Some(&account), used));
+        }
+    }));
+    Rc::new(load)
+}
+
+/// Takes a row into a load. Returns the units that it consumes.
+fn take_row(
+    state: &State,
+    load: &Load,
+    row: &PreparedWrite<'_, '_>,
+    (now, stamp): (i64, i64),
+) -> Result<Consumed, Failure> {
+    let table = &load.table;
+    let allowed = state.transactions.refuse(table.tree(), &row.key, || state.engine.clock().steady_ms());
+    let allowed = allowed.and_then(|()| state.admit(table, &row.key, row.consumed, now));
+    let pushed = allowed.and_then(|()| {
+        let cells = plan(&row.write.mutation, stamp);
+        let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
+        load.rows.push(&row.key, &change)?;
+        match &load.stream {
+            Some(stream) => stream.push(&state.engine, &load.rows, row, &change),
+            None => Ok(()),
+        }
+    });
+    pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
 }
 
 impl PreparedWrite<'_, '_> {
