@@ -194,6 +194,37 @@ fn full_keys(rows: &[(TreeId, &[u8])]) -> Vec<Box<[u8]>> {
     rows.iter().map(|(tree, key)| full_key(*tree, key)).collect()
 }
 
+/// The data of rows that a decision is about to see.
+struct HeldRows {
+    pins: Pins,
+    /// Copies of the first rows, whose blocks were released: rows may be many and blocks large. Other writers wait for these rows'
+    /// turns, so the copies stay true.
+    overlay: Overlay,
+    /// The copies, to be read.
+    copies: Snapshot,
+    /// The number of copied rows.
+    copied: usize,
+}
+
+impl HeldRows {
+    fn new(now: i64) -> Self {
+        let overlay = Overlay::new(now);
+        let memtables = vec![Rc::clone(&overlay.memtable)];
+        let copies = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
+        Self { pins: Pins::default(), overlay, copies, copied: 0 }
+    }
+}
+
+/// How far a decision has seen its rows.
+struct Sight {
+    /// Records to load first.
+    wants: Vec<RecordId>,
+    /// All data of the rows before this one is in memory.
+    whole: usize,
+    /// A refusal, and the newest pending write among the rows, which may have caused it.
+    refused: Option<(Error, Rc<Group>)>,
+}
+
 /// Decides and accepts writes.
 pub(crate) struct Writer {
     runtime: Rc<Runtime>,
@@ -296,42 +327,18 @@ impl Writer {
     ) -> Result<()> {
         let keys = full_keys(rows);
         let mut turns = self.order.turns_of(&keys).await?;
-        let mut pins = Pins::default();
-        // Copies of the first rows whose blocks were released: rows may be many and blocks large. Other writers wait for
-        // these rows' turns, so the copies stay true.
-        let copies = Overlay::new(self.runtime.clock.now_ms());
-        let memtables = vec![Rc::clone(&copies.memtable)];
-        let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
-        let (mut first, most) = (0, self.store.cache.most_at_once());
+        let mut held = HeldRows::new(self.runtime.clock.now_ms());
+        let most = self.store.cache.most_at_once();
         loop {
             // A commit may have failed during the wait for turns or blocks.
             self.store.ready().await?;
             if keys.iter().any(|key| self.order.loads.cover(key)) {
                 self.loads.after_loads(&keys, &mut turns).await?;
             }
-            // All data of the rows before `whole` is in memory.
-            let (mut wants, mut whole, mut refused) = (Vec::new(), 0, None);
             // The pins keep needed records from being dropped meanwhile.
             let snapshots: Vec<_> =
                 rows.iter().map(|(tree, _)| self.store.snapshot(None, *tree, Some(u64::MAX))).collect();
-            for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
-                let (snapshot, images) =
-                    if at < first { (&copied, None) } else { (snapshot, Some(&self.store.images)) };
-                let look = Look { snapshot, pins: &pins, needs: None, images, depth: decide.depth(at) };
-                match self.show(look, key, &mut |row| decide.see(at, row)) {
-                    Ok(more) => wants.extend(more),
-                    Err(error) => {
-                        let Some(group) = self.order.newest_pending(&keys) else { return Err(error) };
-                        refused = Some((error, group));
-                        break;
-                    }
-                }
-                if wants.is_empty() {
-                    whole = at + 1;
-                } else if wants.len() >= most {
-                    break;
-                }
-            }
+            let Sight { wants, whole, refused } = self.see_all(&keys, &snapshots, &held, decide)?;
             if wants.is_empty() && refused.is_none() {
                 break;
             }
@@ -346,28 +353,74 @@ impl Writer {
                 }
                 continue;
             }
-            if pins.len() >= most && whole > first {
+            if held.pins.len() >= most && whole > held.copied {
                 if let Some(group) = self.order.newest_pending(&keys) {
                     // That may still fail, so copies hold stored data only.
                     let _ = group.done.wait().await;
                     continue;
                 }
-                for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys).take(whole).skip(first) {
-                    let (pins, images) = (&pins, Some(&self.store.images));
-                    let look = Look { snapshot, pins, needs: None, images, depth: decide.depth(at) };
-                    if !self.copy(look, key, &copies)?.is_empty() {
-                        break;
-                    }
-                    first += 1;
-                }
-                pins = Pins::default();
+                self.release_blocks(&keys[..whole], &snapshots, &mut held, decide)?;
             }
-            self.reader.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
+            self.reader.load_wanted(wants, &mut held.pins, Usage::Rows(&ascending(&keys))).await?;
         }
         decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);
-        drop((turns, pins, copies, copied));
+        drop((turns, held));
         accepted.stored().await
+    }
+
+    /// Shows `decide` rows with all pending writes, up to one that it refuses.
+    ///
+    /// # Errors
+    /// A refusal that no pending write has caused.
+    fn see_all(
+        &self,
+        keys: &[Box<[u8]>],
+        snapshots: &[Snapshot],
+        held: &HeldRows,
+        decide: &mut dyn Decide,
+    ) -> Result<Sight> {
+        let most = self.store.cache.most_at_once();
+        let mut sight = Sight { wants: Vec::new(), whole: 0, refused: None };
+        for ((at, snapshot), key) in snapshots.iter().enumerate().zip(keys) {
+            let (snapshot, images) =
+                if at < held.copied { (&held.copies, None) } else { (snapshot, Some(&self.store.images)) };
+            let look = Look { snapshot, pins: &held.pins, needs: None, images, depth: decide.depth(at) };
+            match self.show(look, key, &mut |row| decide.see(at, row)) {
+                Ok(more) => sight.wants.extend(more),
+                Err(error) => {
+                    let Some(group) = self.order.newest_pending(keys) else { return Err(error) };
+                    sight.refused = Some((error, group));
+                    break;
+                }
+            }
+            if sight.wants.is_empty() {
+                sight.whole = at + 1;
+            } else if sight.wants.len() >= most {
+                break;
+            }
+        }
+        Ok(sight)
+    }
+
+    /// Copies rows whose data is in memory, and releases their blocks.
+    fn release_blocks(
+        &self,
+        keys: &[Box<[u8]>],
+        snapshots: &[Snapshot],
+        held: &mut HeldRows,
+        decide: &dyn Decide,
+    ) -> Result<()> {
+        for ((at, snapshot), key) in snapshots.iter().enumerate().zip(keys).skip(held.copied) {
+            let (pins, images) = (&held.pins, Some(&self.store.images));
+            let look = Look { snapshot, pins, needs: None, images, depth: decide.depth(at) };
+            if !self.copy(look, key, &held.overlay)?.is_empty() {
+                break;
+            }
+            held.copied += 1;
+        }
+        held.pins = Pins::default();
+        Ok(())
     }
 
     /// See [`Engine::write_unseen`](crate::engine::Engine::write_unseen).
