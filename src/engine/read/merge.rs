@@ -100,117 +100,60 @@ impl Merge {
         }
         let bounds = range.bounds();
         let rows: Vec<Ref<'_, Rows>> = sources.memtables.iter().map(|memtable| memtable.rows()).collect();
-        let mut tables: Vec<TableCursor<'_>> =
-            rows.iter().map(|rows| TableCursor::new(rows, bounds, direction)).collect();
-
-        let mut wants = Vec::new();
-        let mut runs = Vec::new();
-        for (run, place) in sources.runs.iter().zip(&*places) {
-            let mut cursor = RunCursor::new(run, *place, (cache, pins), direction, piecewise);
-            match cursor.seek(bounds) {
-                Ok(()) => runs.push(cursor),
-                Err(Halt(more)) => wants.extend(more),
-            }
-        }
+        let tables = rows.iter().map(|rows| TableCursor::new(rows, bounds, direction)).collect();
+        let runs = sources.runs.iter().zip(&*places);
+        let runs = runs.map(|(run, place)| RunCursor::new(run, *place, (cache, pins), direction, piecewise)).collect();
+        let mut cursors = Cursors { tables, runs, direction, alone: false };
+        let wants = cursors.seek(bounds);
         if !wants.is_empty() {
             // A moving cursor asks for one record after another, so it keeps those it had.
             let mut kept = pins.clone();
-            for (id, record) in held(&runs).iter() {
+            for (id, record) in cursors.pins().iter() {
                 kept.insert(*id, record.clone());
             }
             return Ok(MergeStep::Need(wants, kept));
         }
 
         let mut last: Vec<u8> = Vec::new();
-        // Most ranges lie in one source. A cursor at its end stays there.
-        let with_keys = tables.iter().filter(|table| table.current.is_some()).count()
-            + runs.iter().filter(|run| run.at.is_some()).count();
-        let alone = with_keys == 1;
         let mut visited = 0;
         let mut passing = filter.map(|filter| Passing::new(filter, cache, (bounds, direction), seqno));
         let outcome = loop {
-            let key = if alone {
-                runs.iter().find_map(RunCursor::key).or_else(|| tables.iter().find_map(TableCursor::key))
-            } else {
-                let keys = tables.iter().filter_map(TableCursor::key).chain(runs.iter().filter_map(RunCursor::key));
-                let first = match direction {
-                    Direction::Forward => Ordering::Less,
-                    Direction::Backward => Ordering::Greater,
-                };
-                keys.reduce(|found, key| if compare(key, found) == first { key } else { found })
-            };
-            let Some(key) = key else { break MergeStep::Done };
-            if !within(bounds, key) {
-                break MergeStep::Done;
-            }
+            let Some(key) = cursors.key().filter(|key| within(bounds, key)) else { break MergeStep::Done };
             last.clear();
             last.extend_from_slice(key);
-
             let passed = match &mut passing {
                 Some(passing) if passing.is_on() => {
-                    passing.over(&mut last, &mut runs, tables.iter().map(TableCursor::key))
+                    passing.over(&mut last, &mut cursors.runs, cursors.tables.iter().map(TableCursor::key))
                 }
                 _ => 0,
             };
-            let is_last = |key: Option<&[u8]>| alone || key.is_some_and(|key| compare(key, &last).is_eq());
-            let flow = if passed > 0 {
-                visited += passed;
-                ControlFlow::Continue(())
-            } else {
-                // Mostly there is one fragment, of one source.
-                let mut fragments = Vec::with_capacity(1);
-                for (table, rows) in tables.iter().zip(&rows) {
-                    if let Some((found, slots)) = table.current
-                        && is_last(Some(found))
-                    {
-                        rows.fragments(slots, (0, seqno), &mut fragments).map_err(unreadable)?;
-                    }
+            visited += passed.max(1);
+            let mut flow = ControlFlow::Continue(());
+            if passed == 0 {
+                let fragments = cursors.fragments(&last, seqno)?;
+                if piecewise && cursors.has_large_row(&last, &fragments) {
+                    break MergeStep::Large(cursors.large_row(&last), cursors.pins());
                 }
-                let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
-                for run in &runs {
-                    if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
-                        at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
-                    }
-                }
-                let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
-                if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
-                    let layers = found().flat_map(CursorPosition::layers).collect();
-                    let row = LargeRow { key: last.as_slice().into(), layers };
-                    visited += 1;
-                    break MergeStep::Large(row, held(&runs));
-                }
-                visited += 1;
-                if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? }
-            };
-
-            for table in &mut tables {
-                if is_last(table.key()) {
-                    table.advance();
+                if !fragments.is_empty() {
+                    flow = visit(&last, fragments)?;
                 }
             }
-            let mut wants = Vec::new();
-            for run in &mut runs {
-                if is_last(run.key())
-                    && let Err(Halt(more)) = run.advance(*read_ahead)
-                {
-                    wants.extend(more);
-                }
-            }
+            let wants = cursors.advance(&last, *read_ahead);
             if flow.is_break() {
                 break MergeStep::Stopped;
             }
             if !wants.is_empty() {
                 *read_ahead = (*read_ahead * 2).min(*most_ahead);
-                break MergeStep::Need(wants, held(&runs));
+                break MergeStep::Need(wants, cursors.pins());
             }
             if visited >= STEP_ROWS {
                 break MergeStep::Pause;
             }
         };
-        for (place, run) in places.iter_mut().zip(&runs) {
+        for (place, run) in places.iter_mut().zip(&cursors.runs) {
             *place = run.place();
         }
-        drop((tables, runs));
+        drop(cursors);
         drop(rows);
         if visited > 0 {
             match direction {
@@ -222,11 +165,106 @@ impl Merge {
     }
 }
 
-/// The records of the cursors, and the blocks read ahead of them. Keeping them avoids a second load.
-fn held(runs: &[RunCursor<'_>]) -> Pins {
-    let mut pins = Pins::default();
-    runs.iter().for_each(|run| run.pin(&mut pins));
-    pins
+/// The cursors of a step.
+struct Cursors<'c> {
+    tables: Vec<TableCursor<'c>>,
+    runs: Vec<RunCursor<'c>>,
+    direction: Direction,
+    /// Only one of them has keys: most ranges lie in one source. A cursor at its end stays there.
+    alone: bool,
+}
+
+impl Cursors<'_> {
+    /// Goes to the beginning of a range. Returns records to load first.
+    fn seek(&mut self, bounds: Bounds<'_>) -> Vec<RecordId> {
+        let mut wants = Vec::new();
+        for run in &mut self.runs {
+            if let Err(Halt(more)) = run.seek(bounds) {
+                wants.extend(more);
+            }
+        }
+        let with_keys = self.tables.iter().filter(|table| table.current.is_some()).count()
+            + self.runs.iter().filter(|run| run.at.is_some()).count();
+        self.alone = with_keys == 1;
+        wants
+    }
+
+    /// The next key.
+    fn key(&self) -> Option<&[u8]> {
+        let (tables, runs) = (self.tables.iter(), self.runs.iter());
+        let mut keys = tables.filter_map(TableCursor::key).chain(runs.filter_map(RunCursor::key));
+        if self.alone {
+            return keys.next();
+        }
+        let first = match self.direction {
+            Direction::Forward => Ordering::Less,
+            Direction::Backward => Ordering::Greater,
+        };
+        keys.reduce(|found, key| if compare(key, found) == first { key } else { found })
+    }
+
+    /// The positions of runs on the row of the next key.
+    fn positions(&self, next: &[u8]) -> impl Iterator<Item = &CursorPosition> {
+        self.runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| stands_on(at.key(), next, self.alone))
+    }
+
+    /// The fragments of the row of the next key, newest first.
+    fn fragments(&self, next: &[u8], seqno: u64) -> Result<Vec<DatedFragment<'_>>> {
+        // Mostly there is one, of one source.
+        let mut fragments = Vec::with_capacity(1);
+        for table in &self.tables {
+            if let Some((key, slots)) = table.current
+                && stands_on(Some(key), next, self.alone)
+            {
+                table.rows.fragments(slots, (0, seqno), &mut fragments).map_err(unreadable)?;
+            }
+        }
+        for at in self.positions(next) {
+            at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
+        }
+        Ok(fragments)
+    }
+
+    /// Whether the row of the next key is too large to be merged at once.
+    fn has_large_row(&self, next: &[u8], fragments: &[DatedFragment<'_>]) -> bool {
+        let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
+        self.positions(next).any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE
+    }
+
+    /// The row of the next key, to be merged in pieces.
+    fn large_row(&self, next: &[u8]) -> LargeRow {
+        LargeRow { key: next.into(), layers: self.positions(next).flat_map(CursorPosition::layers).collect() }
+    }
+
+    /// Goes behind the row of the next key. Returns records to load first.
+    fn advance(&mut self, next: &[u8], read_ahead: u32) -> Vec<RecordId> {
+        for table in &mut self.tables {
+            if stands_on(table.key(), next, self.alone) {
+                table.advance();
+            }
+        }
+        let mut wants = Vec::new();
+        for run in &mut self.runs {
+            if stands_on(run.key(), next, self.alone)
+                && let Err(Halt(more)) = run.advance(read_ahead)
+            {
+                wants.extend(more);
+            }
+        }
+        wants
+    }
+
+    /// The records of the cursors, and the blocks read ahead of them. Keeping them avoids a second load.
+    fn pins(&self) -> Pins {
+        let mut pins = Pins::default();
+        self.runs.iter().for_each(|run| run.pin(&mut pins));
+        pins
+    }
+}
+
+/// Whether a cursor at `key` stands on the row of the next key: the only cursor with keys does.
+fn stands_on(key: Option<&[u8]>, next: &[u8], alone: bool) -> bool {
+    alone || key.is_some_and(|key| compare(key, next).is_eq())
 }
 
 /// Whether no key can lie in the range. A sorted map would panic on some such ranges.
@@ -242,6 +280,7 @@ fn is_empty(range: &KeyRange) -> bool {
 
 /// A cursor over a memtable.
 struct TableCursor<'a> {
+    rows: &'a Rows,
     range: btree_map::Range<'a, Box<[u8]>, Slots>,
     direction: Direction,
     current: Option<(&'a [u8], &'a Slots)>,
@@ -249,7 +288,7 @@ struct TableCursor<'a> {
 
 impl<'a> TableCursor<'a> {
     fn new(rows: &'a Rows, (lower, upper): Bounds<'_>, direction: Direction) -> Self {
-        let mut cursor = Self { range: rows.range(lower, upper), direction, current: None };
+        let mut cursor = Self { rows, range: rows.range(lower, upper), direction, current: None };
         cursor.advance();
         cursor
     }
