@@ -340,8 +340,7 @@ fn check_value(name: &str, value: ValueRef<'_>) -> Result<()> {
         ValueRef::Integer(_) => return Ok(()),
         ValueRef::String(v) => v.len(),
         ValueRef::Binary(v) => v.len(),
-        ValueRef::Double(_) => return Err(wrong_type("DOUBLE", name)),
-        ValueRef::Boolean(_) => return Err(wrong_type("BOOLEAN", name)),
+        other => return Err(wrong_type(other.value_type().as_str(), name)),
     };
     let max = limits::KEY_VALUE_BYTES;
     if length > max {

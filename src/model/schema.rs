@@ -56,7 +56,7 @@ impl KeyType {
             ValueType::Integer => Some(Self::Integer),
             ValueType::String => Some(Self::String),
             ValueType::Binary => Some(Self::Binary),
-            ValueType::Double | ValueType::Boolean => None,
+            _ => None,
         }
     }
 

@@ -57,7 +57,7 @@ impl Rule {
     pub(super) fn work(&self, value: ValueRef<'_>) -> u64 {
         match value {
             ValueRef::String(_) | ValueRef::Binary(_) => self.cost.saturating_mul(value.metered_bytes() as u64),
-            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => 0,
+            _ => 0,
         }
     }
 
@@ -85,7 +85,7 @@ impl Rule {
                 Ok(text) => Cow::Borrowed(text),
                 Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
             },
-            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => return None,
+            _ => return None,
         };
         let groups = self.regex.captures(&text)?;
         let found = groups.get(usize::from(groups.len() > 1))?.range();

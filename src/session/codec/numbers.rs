@@ -9,7 +9,7 @@ pub const IN_TRANSACTION: u8 = 0x40;
 /// The bytes before values. The contract declares the same ones.
 pub(super) mod tag {
     // A row's values leave the engine with the tags that they have in fragments.
-    pub(in crate::session) use crate::model::tags::{BINARY, DOUBLE, FALSE, INTEGER, STRING, TRUE};
+    pub(in crate::session) use crate::model::tags::*;
 
     pub(in crate::session) const INF_MIN: u8 = 8;
     pub(in crate::session) const INF_MAX: u8 = 9;

@@ -130,13 +130,8 @@ impl PreparedWrite<'_, '_> {
 
 /// An owned key value. A schema lets only three types through.
 pub(crate) fn key_value(value: ValueRef<'_>) -> KeyValue {
-    match value {
-        ValueRef::Integer(v) => KeyValue::Integer(v),
-        ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),
-        ValueRef::String(v) => KeyValue::String(v.to_owned()),
-        ValueRef::Double(_) | ValueRef::Boolean(_) => {
-            debug_assert!(false, "no key holds {value:?}");
-            KeyValue::Integer(0)
-        }
-    }
+    KeyValue::of(value).unwrap_or_else(|| {
+        debug_assert!(false, "no key holds {value:?}");
+        KeyValue::Integer(0)
+    })
 }
