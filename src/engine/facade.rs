@@ -1,4 +1,4 @@
-//! What callers of the engine see: each method asks one part, or two in turn.
+//! What callers of the engine see: each method asks one component, or two in turn.
 
 use super::Engine;
 use super::base::clock::Clock;

@@ -122,7 +122,7 @@ impl PartitionMetrics {
 }
 
 impl Metrics {
-    /// The metrics of an engine with these parts.
+    /// The metrics of an engine with these components.
     pub(super) fn of(store: &Store, space: &Space, house: &Housekeeping) -> Self {
         let view = store.view.borrow();
         let segments = view.version.segments();

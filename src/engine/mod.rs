@@ -3,7 +3,7 @@
 //! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
 //! writes. State lies below, operations above. A folder uses those before it in this list:
 //!
-//! - [`base`]: options, clocks, counters, latches; [`Runtime`], on which each part runs;
+//! - [`base`]: options, clocks, counters, latches; [`Runtime`], on which each component runs;
 //! - [`rows`], [`memory`]: keys, how fragments become a row, memtables, overlays, images;
 //! - [`versions`]: which parts of segments each tree reads, manifests, and the view of them with the memtables;
 //! - [`segment`], [`changes`]: writing segments and caching their records; who waits for changes;
@@ -12,10 +12,10 @@
 //! - [`read`]: [`Order`] says which operations come first, [`Reader`] reads rows and ranges;
 //! - [`mod@write`]: [`Commits`] makes writes and edits durable, [`Loads`] makes segments of sorted rows, [`Writer`] decides;
 //! - [`background`]: [`Flusher`], [`Compactor`] and [`Trees`], over a [`Rewriter`], with [`Housekeeping`] for what is under way;
-//! - [`opening`] finds the stored state and takes the lead; [`inspect`] looks into all parts.
+//! - [`opening`] finds the stored state and takes the lead; [`inspect`] looks into all components.
 //!
-//! A part knows those below it. What others have to act on it tells through [`Wiring`], which the engine implements: this
-//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a part, and the
+//! A component knows those below it. What others have to act on it tells through [`Wiring`], which the engine implements: this
+//! file is the one place that answers. Callers see the methods of [`facade`], each of which asks a component, and the
 //! [`bulk_loader`] of a load.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
@@ -78,7 +78,7 @@ use background::trees::Trees;
 use base::runtime::Runtime;
 use base::wiring::{News, Wiring};
 use inspect::events::WorkHistory;
-use opening::parts::Parts;
+use opening::stored_state::StoredState;
 use read::order::Order;
 use read::reader::Reader;
 use space::Space;
@@ -89,7 +89,7 @@ use write::commit::Commits;
 use write::decide::Writer;
 use write::loads::Loads;
 
-/// The engine. Here its parts are wired, and news of them acted on; the methods in [`facade`] ask the parts.
+/// The engine. Here its components are wired, and news of them acted on; the methods in [`facade`] ask them.
 pub struct Engine {
     runtime: Rc<Runtime>,
     store: Rc<Store>,
@@ -110,9 +110,9 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine of parts that know only those below them. `clock` is the one that the store recorded last.
-    fn wire(storage: AnyStorage, env: Rc<dyn Env>, options: Options, clock: i64, parts: Parts) -> Rc<Self> {
-        let Parts { line, view, leadership, cache, reserve } = parts;
+    /// An engine of components that know only those below them. `clock` is the one that the store recorded last.
+    fn wire(storage: AnyStorage, env: Rc<dyn Env>, options: Options, clock: i64, state: StoredState) -> Rc<Self> {
+        let StoredState { line, view, leadership, cache, reserve } = state;
         Rc::new_cyclic(|me: &Weak<Self>| {
             let runtime = Rc::new(Runtime::new(storage, env, options, clock, me.clone()));
             let store = Rc::new(Store::new(&runtime, line, view, leadership, cache));

@@ -16,7 +16,7 @@ use tabstore::model::{
 };
 use tabstore::session::codec::contract::{self, Row, RowFoundGiven, RowWrittenGiven, RowsPutGiven, op};
 use tabstore::session::codec::fields::{Batch, Blob, Field, Text, Unsigned};
-use tabstore::session::codec::parts::Part;
+use tabstore::session::codec::response_fields::ResponseField;
 use tabstore::session::codec::values::{PutRows, StartLocalTransaction};
 use tabstore::session::codec::{Frame, PageWriter};
 use tabstore::tablestore::{
@@ -64,7 +64,7 @@ impl Lines {
     }
 
     /// A response, as it is written and read.
-    fn response<P: Part>(&mut self, name: &str, given: P::Given<'_>) {
+    fn response<P: ResponseField>(&mut self, name: &str, given: P::Given<'_>) {
         let mut made = Vec::new();
         P::put(given, &mut made);
         let known = self.take(name, &made);

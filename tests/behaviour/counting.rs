@@ -9,7 +9,7 @@ use tabstore::model::filter::{Comparator, Filter};
 use tabstore::model::{KeyType, KeyValue, TableName};
 use tabstore::session::Sessions;
 use tabstore::session::codec::contract::{self, op};
-use tabstore::session::codec::parts::Part;
+use tabstore::session::codec::response_fields::ResponseField;
 use tabstore::session::codec::responses;
 use tabstore::tablestore::{ColumnOp, CountRows, GetRange, OptionsChange, RowCount};
 

@@ -1,4 +1,4 @@
-//! What each part of the engine runs on.
+//! What each component of the engine runs on.
 
 use super::clock::Clock;
 use super::counters::Counters;
@@ -72,7 +72,7 @@ impl Runtime {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task, None)));
     }
 
-    /// Tells those above a part, unless nobody has the engine any more.
+    /// Tells those above a component, unless nobody has the engine any more.
     pub(crate) fn tell(&self, news: News) {
         if let Some(engine) = self.engine() {
             engine.act_on(news);

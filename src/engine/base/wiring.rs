@@ -1,6 +1,6 @@
-//! What parts tell those above them.
+//! What components tell those above them.
 
-/// What a part tells, for others to act on.
+/// What a component tells, for others to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// A commit is stored: the version may be another, segments may be free, a memtable may be full.
@@ -19,8 +19,8 @@ pub(crate) enum News {
     Ended,
 }
 
-/// Hears of parts that do not know those above them: the engine, which wires them.
+/// Hears of components that do not know those above them: the engine, which wires them.
 pub(crate) trait Wiring {
-    /// Has the parts do what follows from the news.
+    /// Has the components do what follows from the news.
     fn act_on(&self, news: News);
 }

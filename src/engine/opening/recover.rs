@@ -13,8 +13,8 @@
 //! record is free again. So a candidate leads only if nothing of another leader is behind its record.
 
 use super::contents::{self, Contents, log_start};
-use super::parts::Parts;
 use super::salvage::leave_out_damage;
+use super::stored_state::StoredState;
 use crate::engine::Engine;
 use crate::engine::base::missing::{Missing, or_salvage};
 use crate::engine::base::options::{ClockMode, Options};
@@ -201,8 +201,8 @@ fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Openi
     let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
     let view = View::new(manifests, version, Memtable::new(start, clock));
     let leadership = Leadership::new(epoch, leaderships, lead.is_none());
-    let parts = Parts { line, view, leadership, cache, reserve };
-    let engine = Engine::wire(storage, env, options, clock, parts);
+    let state = StoredState { line, view, leadership, cache, reserve };
+    let engine = Engine::wire(storage, env, options, clock, state);
     for logged in &log {
         match engine.store.replay(logged) {
             Err(error) if engine.runtime.is_read_only() => engine.misses(Missing::writes(error)),

@@ -24,7 +24,7 @@
 //!   the others. `src/wasm/admin` reads them.
 //! - `arguments`: an object among those arguments.
 //!
-//! The layouts of single fields are in `fields.rs` (requests) and `parts.rs` (responses). Those know nothing of what is declared here:
+//! The layouts of single fields are in `fields.rs` (requests) and `response_fields.rs` (responses). Those know nothing of what is declared here:
 //! `ColumnFilter` gets the layouts that it needs as parameters.
 //!
 //! Administrative operations have names between tabs, so that tabs of two releases understand each other: a name stays. The thread

@@ -1,6 +1,6 @@
 //! Makes the codec of the contract: for each declaration a type that reads and writes it.
 //!
-//! Requests implement [`Field`](super::fields::Field), responses [`Part`](super::parts::Part). The macros expand the
+//! Requests implement [`Field`](super::fields::Field), responses [`ResponseField`](super::response_fields::ResponseField). The macros expand the
 //! declared order directly. Nothing is looked up at run time.
 
 /// Expands every declaration of the contract.
@@ -8,7 +8,7 @@ macro_rules! contract {
     ($($(#[$doc:meta])* $kind:ident $name:ident { $($body:tt)* })*) => {
         use super::fields::*;
         use super::frame_writer::FrameWriter;
-        use super::parts::*;
+        use super::response_fields::*;
         use super::request::{Read, RequestReader};
         use super::values::{self, Variants};
         use super::Reader;
@@ -68,7 +68,7 @@ macro_rules! layout {
         /// Every request and response that is declared has a layout.
         const _: () = {
             const fn is_request<F: Field>() {}
-            const fn is_response<P: Part>() {}
+            const fn is_response<P: ResponseField>() {}
             $(is_request::<$request>(); is_response::<$response>();)*
         };
     };
@@ -272,16 +272,16 @@ macro_rules! layout {
         #[derive(Debug)]
         pub struct $name;
 
-        impl Part for $name {
-            type Given<'a> = ($(<$part as Part>::Given<'a>,)*);
-            type Gained = ($(<$part as Part>::Gained,)*);
+        impl ResponseField for $name {
+            type Given<'a> = ($(<$part as ResponseField>::Given<'a>,)*);
+            type Gained = ($(<$part as ResponseField>::Gained,)*);
 
             fn put(($($field,)*): Self::Given<'_>, out: &mut Vec<u8>) {
-                $(<$part as Part>::put($field, out);)*
+                $(<$part as ResponseField>::put($field, out);)*
             }
 
             fn read(reader: &mut Reader<'_>) -> Read<Self::Gained> {
-                Ok(($(<$part as Part>::read(reader)?,)*))
+                Ok(($(<$part as ResponseField>::read(reader)?,)*))
             }
         }
     };
@@ -292,21 +292,21 @@ macro_rules! layout {
             #[derive(Debug)]
             #[expect(missing_docs, reason = "the contract tells them")]
             pub enum [<$name Given>]<'a> {
-                $($variant { $($field: <$part as Part>::Given<'a>),* },)*
+                $($variant { $($field: <$part as ResponseField>::Given<'a>),* },)*
             }
 
             /// One of several parts, after reading.
             #[derive(Debug)]
             #[expect(missing_docs, reason = "the contract tells them")]
             pub enum [<$name Gained>] {
-                $($variant { $($field: <$part as Part>::Gained),* },)*
+                $($variant { $($field: <$part as ResponseField>::Gained),* },)*
             }
 
             #[doc = concat!("The layout of `", stringify!($name), "`.")]
             #[derive(Debug)]
             pub struct $name;
 
-            impl Part for $name {
+            impl ResponseField for $name {
                 type Given<'a> = [<$name Given>]<'a>;
                 type Gained = [<$name Gained>];
 
@@ -314,14 +314,14 @@ macro_rules! layout {
                     match given {
                         $([<$name Given>]::$variant { $($field),* } => {
                             out.push($byte);
-                            $(<$part as Part>::put($field, out);)*
+                            $(<$part as ResponseField>::put($field, out);)*
                         })*
                     }
                 }
 
                 fn read(reader: &mut Reader<'_>) -> Read<[<$name Gained>]> {
                     Ok(match reader.u8()? {
-                        $($byte => [<$name Gained>]::$variant { $($field: <$part as Part>::read(reader)?),* },)*
+                        $($byte => [<$name Gained>]::$variant { $($field: <$part as ResponseField>::read(reader)?),* },)*
                         _ => return Err(reader.damage("a part of a response is of an unknown kind")),
                     })
                 }

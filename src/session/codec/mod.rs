@@ -24,10 +24,10 @@ mod frame_writer;
 mod numbers;
 mod page;
 mod page_reader;
-pub mod parts;
 mod request;
 mod requests;
 mod response;
+pub mod response_fields;
 mod response_reader;
 pub mod values;
 
@@ -43,7 +43,7 @@ pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};
 
 pub use fields::Field;
-pub use parts::RemoteError;
 pub use request::{Read, RequestReader};
 pub use response::ResponseWriter;
+pub use response_fields::RemoteError;
 pub use response_reader::{Response, Stored, Taken, responses};

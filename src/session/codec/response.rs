@@ -6,7 +6,7 @@ use super::contract::{
     Written,
 };
 use super::page::PageWriter;
-use super::parts::{Failure, Part};
+use super::response_fields::{Failure, ResponseField};
 use super::{VERSION, put_uv};
 use crate::error::Error;
 use crate::model::Consumed;
@@ -50,7 +50,7 @@ impl ResponseWriter {
     }
 
     /// A response of this layout.
-    pub fn response<P: Part>(&mut self, id: u64, given: P::Given<'_>) {
+    pub fn response<P: ResponseField>(&mut self, id: u64, given: P::Given<'_>) {
         self.respond(id, 0, LONG, |out| P::put(given, out));
     }
 
@@ -125,7 +125,7 @@ fn patch(out: &mut [u8], at: usize, length: usize, mut value: usize) {
     }
 }
 
-type BatchGiven<'a> = <BatchWritten as Part>::Given<'a>;
+type BatchGiven<'a> = <BatchWritten as ResponseField>::Given<'a>;
 
 fn batch_of(rows: &[Outcome<tablestore::Written>]) -> BatchGiven<'_> {
     let returned = rows.iter().flatten().filter_map(|written| written.row.as_ref());

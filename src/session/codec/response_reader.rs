@@ -2,7 +2,7 @@
 
 use super::contract::{self, RowFoundGained, RowWrittenGained, RowsPutGained};
 use super::page_reader::{Page, PageRow};
-use super::parts::{Failure, Part as _, RemoteError};
+use super::response_fields::{Failure, RemoteError, ResponseField as _};
 use super::{Damage, Reader, VERSION};
 use crate::model::{Consumed, KeyValue};
 

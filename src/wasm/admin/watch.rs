@@ -5,7 +5,7 @@ use super::arguments::{Arguments, wrong};
 use crate::engine::{ChangePlace, Direction};
 use crate::error::Result;
 use crate::model::{KeyBound, KeyInput, KeyPart, KeyValue, TableName};
-use crate::session::codec::parts::{NamedKey, Part as _};
+use crate::session::codec::response_fields::{NamedKey, ResponseField as _};
 use crate::tablestore::{GetRange, Instance, ReadOptions, Watched};
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use crate::engine::store::leadership::Leadership;
 use crate::engine::versions::view::View;
 
 /// What an opening has found.
-pub(crate) struct Parts {
+pub(crate) struct StoredState {
     pub(crate) line: CommitLine,
     pub(crate) view: View,
     pub(crate) leadership: Leadership,

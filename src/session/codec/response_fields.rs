@@ -1,4 +1,4 @@
-//! The layouts of the parts of responses. Each one's writer and reader stand side by side. Only clients read them.
+//! The layouts of the fields of responses. Each one's writer and reader stand side by side. Only clients read them.
 //!
 //! ```text
 //! Consumed      uv read | uv write
@@ -29,8 +29,8 @@ use crate::model::{CellRef, Consumed as Units, KeyValue, RowSink, TableSchema, V
 use crate::tablestore::ReturnedRow as Row;
 use std::rc::Rc;
 
-/// The layout of a part of a response.
-pub trait Part {
+/// The layout of a field of a response.
+pub trait ResponseField {
     /// The value that the engine writes.
     type Given<'a>;
     /// The value that a client gets.
@@ -50,7 +50,7 @@ pub trait Part {
 #[derive(Debug)]
 pub struct Consumed;
 
-impl Part for Consumed {
+impl ResponseField for Consumed {
     type Given<'a> = Units;
     type Gained = Units;
 
@@ -65,7 +65,7 @@ impl Part for Consumed {
     }
 }
 
-impl Part for Unsigned {
+impl ResponseField for Unsigned {
     type Given<'a> = u64;
     type Gained = u64;
 
@@ -78,7 +78,7 @@ impl Part for Unsigned {
     }
 }
 
-impl Part for Text {
+impl ResponseField for Text {
     type Given<'a> = &'a str;
     type Gained = String;
 
@@ -91,7 +91,7 @@ impl Part for Text {
     }
 }
 
-impl Part for Blob {
+impl ResponseField for Blob {
     type Given<'a> = &'a [u8];
     type Gained = Vec<u8>;
 
@@ -108,7 +108,7 @@ impl Part for Blob {
 #[derive(Debug)]
 pub struct Flag;
 
-impl Part for Flag {
+impl ResponseField for Flag {
     type Given<'a> = bool;
     type Gained = bool;
 
@@ -121,7 +121,7 @@ impl Part for Flag {
     }
 }
 
-impl<P: Part> Part for Maybe<P> {
+impl<P: ResponseField> ResponseField for Maybe<P> {
     type Given<'a> = Option<P::Given<'a>>;
     type Gained = Option<P::Gained>;
 
@@ -137,7 +137,7 @@ impl<P: Part> Part for Maybe<P> {
     }
 }
 
-impl<P: Part> Part for List<P> {
+impl<P: ResponseField> ResponseField for List<P> {
     type Given<'a> = Vec<P::Given<'a>>;
     type Gained = Vec<P::Gained>;
 
@@ -174,7 +174,7 @@ pub struct Failure;
 const RETRYABLE: u8 = 1;
 const HINT: u8 = 2;
 
-impl Part for Failure {
+impl ResponseField for Failure {
     type Given<'a> = &'a Error;
     type Gained = RemoteError;
 
@@ -199,7 +199,7 @@ impl Part for Failure {
 #[derive(Debug)]
 pub struct NextKey;
 
-impl Part for NextKey {
+impl ResponseField for NextKey {
     type Given<'a> = &'a [KeyValue];
     type Gained = Vec<KeyValue>;
 
@@ -218,7 +218,7 @@ impl Part for NextKey {
 #[derive(Debug)]
 pub struct NamedKey;
 
-impl Part for NamedKey {
+impl ResponseField for NamedKey {
     type Given<'a> = (&'a TableSchema, &'a [KeyValue]);
     type Gained = Vec<(String, KeyValue)>;
 
@@ -255,7 +255,7 @@ fn read_value(reader: &mut Reader<'_>) -> Read<KeyValue> {
 #[derive(Debug)]
 pub struct Page;
 
-impl Part for Page {
+impl ResponseField for Page {
     type Given<'a> = &'a PageWriter;
     type Gained = PageRead;
 
@@ -272,7 +272,7 @@ impl Part for Page {
 #[derive(Debug)]
 pub struct ReturnedRow;
 
-impl Part for ReturnedRow {
+impl ResponseField for ReturnedRow {
     type Given<'a> = &'a Row;
     type Gained = Option<PageRow>;
 
@@ -289,7 +289,7 @@ impl Part for ReturnedRow {
 #[derive(Debug)]
 pub struct Pages;
 
-impl Part for Pages {
+impl ResponseField for Pages {
     type Given<'a> = Vec<&'a Row>;
     type Gained = Vec<PageRead>;
 
