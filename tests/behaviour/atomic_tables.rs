@@ -163,12 +163,9 @@ fn r4_a_step_over_tables_is_whole_or_not_there_after_a_failure_at_any_call() {
     assert!(seen[0] > 0 && seen[1] > 0, "no failure met the step: {seen:?}");
 }
 
-/// D1: small writes may have large index rows and old values, which all wait in memory. Beyond a limit all of the batch is refused.
-#[test]
-fn d1_a_step_whose_derived_data_is_too_large_is_refused_and_stores_nothing() {
-    let store = recording(&["blob"]);
-    let blob = vec![7; 1_900_000];
-    let indexed = CreateTable {
+/// Creates the table `x`, with the index `x_by_c`, whose rows have the column `blob`.
+fn create_with_large_index_rows(store: &Store) {
+    let request = CreateTable {
         name: "x".into(),
         key: vec![KeyColumn::new("id", KeyType::Integer)],
         defined: [("c", ValueType::Integer), ("blob", ValueType::Binary)]
@@ -182,7 +179,15 @@ fn d1_a_step_whose_derived_data_is_too_large_is_refused_and_stores_nothing() {
         }],
         ..CreateTable::default()
     };
-    store.env.run(store.instance.create_table(indexed)).expect("created");
+    store.env.run(store.instance.create_table(request)).expect("created");
+}
+
+/// D1: small writes may have large index rows and old values, which all wait in memory. Beyond a limit all of the batch is refused.
+#[test]
+fn d1_a_step_whose_derived_data_is_too_large_is_refused_and_stores_nothing() {
+    let store = recording(&["blob"]);
+    let blob = vec![7; 1_900_000];
+    create_with_large_index_rows(&store);
     for table in ["t", "x"] {
         for n in 0..20 {
             store.write(&put(table, id(n), &[cell("blob", ValueRef::Binary(&blob))])).expect("written");
@@ -200,6 +205,25 @@ fn d1_a_step_whose_derived_data_is_too_large_is_refused_and_stores_nothing() {
         let cells = store.get(table, id(9), versions(1)).expect("there");
         assert_eq!(cells.len(), if table == "t" { 0 } else { 2 }, "{table}: half as many rows are stored");
     }
+}
+
+/// D1: where rows have to be loaded, all rows are seen again from the first one on. Their index rows count once.
+#[test]
+fn d1_a_step_on_rows_that_are_not_in_memory_counts_its_derived_data_once() {
+    let mut store = recording(&[]);
+    create_with_large_index_rows(&store);
+    let blob = vec![7; 50_000];
+    for n in 0..100 {
+        store.write(&put("x", id(n), &[cell("blob", ValueRef::Binary(&blob))])).expect("written");
+    }
+    store.compact();
+    store.engine_options.cache_bytes = 200_000;
+    store.reopen();
+    let writes: Vec<_> = (0..100).map(|n| update("x", id(n), &[add("c", None, 1)])).collect();
+    let done = step(&store, &writes).expect("a right step");
+    assert!(done.iter().all(Result::is_ok), "{:?}", done[0]);
+    let cells = store.get("x", id(99), versions(1)).expect("there");
+    assert_eq!(cells.len(), 2);
 }
 
 /// ST1: the second change of a row would be told with the value from before the first one.

@@ -121,7 +121,7 @@ type AtomicRows = Outcome<Vec<Outcome<Written>>>;
 struct AtomicBatch<'d, 'r, 'a> {
     state: &'d State,
     writes: Vec<RowDecision<'d, 'r, 'a>>,
-    /// The bytes of the derived writes so far.
+    /// The bytes of the derived writes of the rows seen so far.
     derived: usize,
     /// The write that failed by itself.
     failed: Option<usize>,
@@ -135,6 +135,10 @@ impl RowDecision<'_, '_, '_> {
 
 impl Decide for AtomicBatch<'_, '_, '_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        if at == 0 {
+            // The rows may be seen again, from the first one on.
+            (self.derived, self.failed) = (0, None);
+        }
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
         let mut same = before.iter().filter(|other| write.is_of_row_of(other)).peekable();
