@@ -10,6 +10,7 @@ use tabstore::engine::{
 };
 use tabstore::error::Code;
 use tabstore::model::{KeyType, KeyValue, TableName};
+use tabstore::modules::Module;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::storage::BlockId;
 use tabstore::storage::faults::{Call, Gates, Hook, Moment};
@@ -562,6 +563,20 @@ fn a_pause_holds_no_write_and_no_closing() {
     fill(&store, 0..400);
     store.env.run(store.instance.close());
     assert_eq!(store.instance.inspect().work_events(0).map_err(|error| error.code()).map(|_| ()), Err(Code::Closed));
+}
+
+#[test]
+fn a_pause_that_is_refused_has_not_begun() {
+    let store = store(Options { auto_compact: true, ..by_hand() });
+    store.env.leave_out(&[Module::Compaction]);
+    store.env.set_offline(true);
+    let refused = store.env.run(store.instance.inspect().pause_work());
+    assert_eq!(
+        refused.map_err(|error| error.code()),
+        Err(Code::Unavailable),
+        "nothing can tell the next piece of work"
+    );
+    assert!(!store.instance.inspect().is_work_paused());
 }
 
 #[test]

@@ -56,12 +56,16 @@ impl Inspector<'_> {
     }
 
     /// Holds background work, and waits for what is under way. A flush or a compaction that somebody asks for is done. So is a flush
-    /// that writes wait for, because three memtables are full.
+    /// that writes wait for, because three memtables are full. The code of compaction is loaded first: a pause that could tell nothing
+    /// of the next piece of work would be refused after it had begun.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` without the option `pausable`; errors of an engine that has ended.
+    /// `OTSParameterInvalid` without the option `pausable`; `Unavailable` without the code of compaction; errors of an engine that has
+    /// ended. Then nothing is paused.
     pub async fn pause_work(self) -> Result<()> {
         self.check_pausable()?;
+        self.compactor.load_compaction().await?;
+        self.store.check_alive()?;
         self.compactor.house.is_paused.set(true);
         self.work_events(u64::MAX)?;
         while self.compactor.house.flushes.is_running.get() || self.compactor.house.compactions.is_running.get() {
@@ -107,7 +111,7 @@ impl Inspector<'_> {
     /// The next piece of work. Loads the code of compaction, which knows it.
     ///
     /// # Errors
-    /// As for [`Inspector::pause_work`]; `Unavailable` without that code.
+    /// As for [`Inspector::pause_work`].
     pub async fn due_work(self) -> Result<Option<DueWork>> {
         self.check_pausable()?;
         if let Some(memtable) = self.store.view.borrow().frozen.front() {
