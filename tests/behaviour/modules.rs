@@ -337,6 +337,37 @@ fn v5_the_grace_period_holds_where_compaction_was_never_loaded() {
     assert_eq!(store.ids(), [100], "space is freed in the end");
 }
 
+/// V5: the same where reads of one partition key ask for the code, because they could be a reason for a split. The code may fail to
+/// come at first.
+#[test]
+fn v5_p1_the_grace_period_holds_where_hot_reads_ask_for_the_code_of_compaction() {
+    let shape = Shape { partition_operations: 5, ..Shape::TINY };
+    let options = Options { clock: ClockMode::Injected, shape, ..Options::default() };
+    for is_offline in [false, true] {
+        let store = Store::with(InstanceOptions::default(), options.clone());
+        store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+        store.put(id(1), &[cell("a", int(1))]);
+        store.env.run(store.instance.flush()).expect("flushed");
+        store.env.advance(2 * 86_400_000);
+        store.env.leave_out(&[Module::Compaction]);
+        store.env.set_offline(is_offline);
+        let seconds = |seconds: i64| {
+            for _ in 0..seconds {
+                (0..50).for_each(|_| drop(store.all(id(1))));
+                store.env.advance(1000);
+                store.env.run_until_idle();
+            }
+        };
+        store.set_options("t", OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });
+        seconds(60);
+        store.env.set_offline(false);
+        seconds(60);
+        assert_eq!(store.all(id(1)), None, "it is hidden");
+        store.set_options("t", OptionsChange { time_to_live: Some(-1), ..OptionsChange::default() });
+        assert_eq!(store.ids(), [1], "offline at first: {is_offline}");
+    }
+}
+
 /// Who sends a damaged frame hears of it at once, also where its requests wait for code.
 #[test]
 fn a_frame_that_is_damaged_behind_a_rule_is_refused_at_once() {

@@ -130,6 +130,10 @@ pub(crate) struct Compactions {
     pub(crate) quarantine: Quarantine,
     /// When its code could not be loaded, ms of the steady clock.
     load_failed: Cell<Option<i64>>,
+    /// A compaction has begun for which the code could not be loaded.
+    pub(crate) waits_for_code: Cell<bool>,
+    /// Without its code nobody knows whether a change of partitions is due: one may be.
+    pub(crate) may_need_change: Cell<bool>,
     /// Partitions with too much data under one partition key, and its bytes.
     pub(crate) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
 }
@@ -140,15 +144,10 @@ impl Compactions {
         self.load_failed.set(Some(now));
     }
 
-    /// Whether work has begun for which the code could not be loaded.
-    pub(crate) fn waits_for_code(&self) -> bool {
-        self.load_failed.get().is_some()
-    }
-
     /// Work that no version change has started waits for the whole grace period from now on.
     pub(crate) fn start_grace(&self) {
         self.due_since.set(None);
-        self.load_failed.set(None);
+        self.waits_for_code.set(false);
     }
 
     /// Whether its code may be asked for again.

@@ -152,7 +152,8 @@ impl Compactor {
 
     /// Starts compaction in the background, if it may find work and does not run.
     pub(crate) fn start(self: &Rc<Self>) {
-        let is_due = self.store.must_search.get() && self.runtime.options.auto_compact && !self.house.is_paused.get();
+        let may_find = self.store.must_search.get() || self.house.compactions.may_need_change.take();
+        let is_due = may_find && self.runtime.options.auto_compact && !self.house.is_paused.get();
         if !is_due || self.house.compactions.is_running.replace(true) {
             return;
         }
@@ -278,7 +279,7 @@ impl Compactor {
         }
         let is_loaded = self.runtime.env.has(Module::Compaction);
         let is_due = if is_loaded { self.next_job(true).is_some() } else { self.may_need_work() };
-        if is_due && !is_loaded && compactions.waits_for_code() {
+        if is_due && !is_loaded && compactions.waits_for_code.get() {
             // This work has begun already.
             return compactions.may_load(now);
         }
@@ -289,17 +290,22 @@ impl Compactor {
     }
 
     /// Compacts until every partition is in shape; splits and merges partitions first. A partition that cannot be read is
-    /// skipped.
+    /// skipped. Where only a change of partitions may be due and there is none, expired data keeps its grace period.
     async fn compact_in_background(&self) -> Result<()> {
+        let mut may_compact = false;
         loop {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
             self.store.ready().await?;
-            self.store.must_search.set(false);
+            may_compact |= self.store.must_search.replace(false);
             if self.house.is_paused.get() {
                 return Ok(());
             }
             if self.runtime.env.has(Module::Compaction) {
+                if !may_compact && self.next_change().is_none() {
+                    return Ok(());
+                }
+                may_compact = true;
                 if !do_next_work(self).await? && !self.house.compactions.quarantine.may_have_room() {
                     return Ok(());
                 }
@@ -310,7 +316,9 @@ impl Compactor {
                 return Ok(());
             }
             // The version may change meanwhile.
-            self.load_compaction().await?;
+            let loaded = self.load_compaction().await;
+            self.house.compactions.waits_for_code.set(may_compact && loaded.is_err());
+            loaded?;
         }
     }
 

@@ -187,12 +187,13 @@ impl Compactor {
         };
         self.runtime.clock.watch(&self.runtime.health);
         self.store.traffic.close_window(now, &self.store.view.borrow().version.trees, most);
-        let may_change = || match self.runtime.env.has(Module::Compaction) {
-            true => self.next_change().is_some(),
-            false => self.house.compactions.may_load(now) && self.may_need_change(),
-        };
-        if self.runtime.options.auto_compact && (may_change() || self.is_overdue(now)) {
+        let is_loaded = self.runtime.env.has(Module::Compaction);
+        let compactions = &self.house.compactions;
+        if self.runtime.options.auto_compact && (is_loaded && self.next_change().is_some() || self.is_overdue(now)) {
             self.store.must_search.set(true);
+            self.runtime.tell(News::WorkDue);
+        } else if !is_loaded && compactions.may_load(now) && self.may_need_change() {
+            compactions.may_need_change.set(true);
             self.runtime.tell(News::WorkDue);
         } else if !self.house.has_started.get() {
             self.runtime.tell(News::WorkDue);
