@@ -417,13 +417,17 @@ export class PageRow implements Row {
     return found;
   }
 
-  type(name: string): ValueType | undefined {
-    let found: ValueType | undefined;
+  types(name: string): readonly ValueType[] {
+    const found: ValueType[] = [];
     this.#page.eachCell(this.#at, this.#textAt, (column, type) => {
-      if (column !== name) return false;
-      found = TYPES[type];
-      return true;
+      if (column === name) found.push(TYPES[type]);
+      return column !== name && found.length > 0;
     });
+    return found;
+  }
+
+  type(name: string): ValueType | undefined {
+    const [found] = this.types(name);
     if (found !== undefined) return found;
     const { key } = this.#decode();
     const place = this.#page.keyNames.indexOf(name);

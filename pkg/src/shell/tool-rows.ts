@@ -12,23 +12,14 @@ export interface TypedCell {
   readonly version: number;
 }
 
-/** The type of a value; `newest` is that of its column's newest one. */
-function typeOf(value: Value, newest: ValueType): ValueType {
-  if (typeof value === "string") return "STRING";
-  if (typeof value === "boolean") return "BOOLEAN";
-  if (typeof value === "bigint") return "INTEGER";
-  if (typeof value === "object") return "BINARY";
-  return Number.isInteger(value) && newest !== "DOUBLE" ? "INTEGER" : "DOUBLE";
-}
-
 /** The values of a row, newest first in each column. */
 export function cellsOf(row: Row, versions: "newest" | "all"): TypedCell[] {
   // A row with bytes makes this object anew each time.
   const { columns } = row;
   return row.columnNames.flatMap((name) => {
-    const newest = row.type(name)!;
+    const types = row.types(name);
     const cells = versions === "all" ? columns[name] : columns[name].slice(0, 1);
-    return cells.map(({ value, version }, at) => ({ name, value, version, type: at === 0 ? newest : typeOf(value, newest) }));
+    return cells.map(({ value, version }, at) => ({ name, value, version, type: types[at] }));
   });
 }
 

@@ -44,6 +44,11 @@ export abstract class Row {
   /** The type of the newest value of an attribute column, or of a key column; `undefined` when the row has none. */
   abstract type(name: string): ValueType | undefined;
   /**
+   * The types of the versions of an attribute column, in the order of {@link Row.columns}; empty when the row has none. A version may
+   * be a Double without a fraction, or an Integer: its value does not tell.
+   */
+  abstract types(name: string): readonly ValueType[];
+  /**
    * Key columns and newest values in one plain object. `JSON.stringify` of a row gives this too, with integers beyond 2^53
    * as texts and bytes as arrays of numbers.
    */
