@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import { linesOf, requestOf, type ShellRequest, type TableKey } from "../src/shell/index.js";
-import type { Attributes, Filter, InputCell, InputValue, KeyType, KeyValue, RangeKey } from "../src/index.js";
+import type { Attributes, Filter, InputCell, InputValue, KeyColumn, KeyType, KeyValue, RangeKey } from "../src/index.js";
 import { Double, double } from "../src/types/double.js";
 import { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../src/types/values.js";
 import { random, skip } from "./support/package.js";
@@ -62,6 +62,11 @@ class Maker {
     }));
     return { tableName: this.of(["t", "mytable", "_T_9"]), primaryKey };
   }
+  /** The key of a new table: the store gives the values of its last column, or those that nobody chooses. */
+  schema({ primaryKey }: TableKey): KeyColumn[] {
+    const own = this.of([{}, { autoIncrement: true }, { autoIncrement: true, allowChosen: true }]);
+    return primaryKey.map((column, at) => (at === primaryKey.length - 1 ? { ...column, ...own } : column));
+  }
   keyValue(type: KeyType): KeyValue {
     return type === "STRING" ? this.of(TEXTS) : type === "INTEGER" ? this.of(INTEGERS) : this.bytes();
   }
@@ -114,7 +119,7 @@ class Maker {
     return this.of<() => ShellRequest>([
       () => ({
         operation: "createTable",
-        request: { tableName, primaryKey: table.primaryKey, ...this.settings(), reservedThroughput: this.some(() => throughput) },
+        request: { tableName, primaryKey: this.schema(table), ...this.settings(), reservedThroughput: this.some(() => throughput) },
       }),
       () => ({ operation: "updateTable", request: { tableName, ...this.settings(), timeToLive: -1, reservedThroughput: this.some(() => ({ write: 3 })) } }),
       () => ({ operation: "deleteTable", request: { tableName } }),

@@ -114,33 +114,6 @@ test("W2: desc -t mytable -f json -o file shows the table as the tool does, and 
   ]);
 });
 
-test("W2: create -i takes indexes and defined columns along", { skip }, async () => {
-  const { run, db } = await fresh();
-  await db.createTable({
-    tableName: "base",
-    primaryKey: [{ name: "id", type: "STRING" }],
-    definedColumns: [
-      { name: "who", type: "STRING" },
-      { name: "size", type: "DOUBLE" },
-    ],
-    indexes: [{ indexName: "by_who", primaryKey: ["who"], columns: ["size"] }],
-  });
-  await run("desc -t base -o base.json");
-  assert.match(((await run("drop -t base -y")) as { text: string }).text, /deleted/);
-  await run("create -i base.json");
-  const { definedColumns, indexes } = await db.describeTable("base");
-  assert.equal(definedColumns.length, 2);
-  assert.deepEqual([indexes[0].indexName, indexes[0].primaryKey, indexes[0].columns], ["by_who", ["who"], ["size"]]);
-});
-
-test("W2: create -i takes a stream along, with the columns whose old values it records", { skip }, async () => {
-  const { run, db } = await fresh(CREATE);
-  await db.updateTable({ tableName: "mytable", stream: { enabled: true, expirationHours: 7, originColumns: ["name"] } });
-  await run("desc -t mytable -o base.json", "create -t copy -i base.json");
-  const { stream } = await db.describeTable("copy");
-  assert.deepEqual([stream?.expirationHours, stream?.originColumns], [7, ["name"]]);
-});
-
 test("W2: list names the tables, also with its flags", { skip }, async () => {
   const { text, run } = await fresh(CREATE, `create -t other --pk '[{"c":"id","t":"binary"}]'`);
   assert.equal(await text("list"), "table\n-------\nmytable\nother\n2 rows");

@@ -2,7 +2,7 @@
 
 import type { Consumed, Database, ImportPreview, InspectOptions } from "../index.js";
 import type { Answer } from "./answer.js";
-import { meant, ShellError } from "./errors.js";
+import { meant, ShellError, type Stretch } from "./errors.js";
 import type { ParsedLine } from "./parse.js";
 import { Options, type TableKey } from "./request.js";
 import type { MakeDouble } from "./values.js";
@@ -31,6 +31,18 @@ export interface RunOptions {
 
 /** An answer without its time. */
 export type Untimed = Answer extends infer A ? (A extends Answer ? Omit<A, "ms"> : never) : never;
+
+/** Decodes a file, in pieces or as a whole. Of bytes that are not UTF-8 the text would have characters that nobody has written: they are refused. */
+export function textDecoder(name: string, place: Stretch): (bytes: Uint8Array | undefined, isLast: boolean) => string {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return (bytes, isLast) => {
+    try {
+      return decoder.decode(bytes, { stream: !isLast });
+    } catch {
+      throw new ShellError(`${name} is not UTF-8`, place);
+    }
+  };
+}
 
 /** A line that is run. */
 export class Context {
@@ -92,7 +104,7 @@ export class Context {
   /** Does something with the text of the file that `-i` names. Its mistakes are told with the file's name. */
   async inputText<T>(use: (text: string) => T): Promise<T> {
     const { name, blob } = await this.input();
-    const text = (await blob.text()).replace(/^\ufeff/, "");
+    const text = textDecoder(name, this.options.word("input")!)(new Uint8Array(await blob.arrayBuffer()), true);
     try {
       return use(text);
     } catch (error) {

@@ -41,7 +41,10 @@ const array = (items: readonly string[]): string => `[${items.join(",")}]`;
 
 const schemaText = (columns: readonly KeyColumn[]): string =>
   array(
-    columns.map(({ name, type, autoIncrement }) => `{"c":${JSON.stringify(name)},"t":"${type.toLowerCase()}"${autoIncrement === true ? ',"opt":"auto"' : ""}}`),
+    columns.map(({ name, type, autoIncrement, allowChosen }) => {
+      const own = `${autoIncrement === true ? ',"opt":"auto"' : ""}${allowChosen === undefined ? "" : `,"allowChosen":${allowChosen}`}`;
+      return `{"c":${JSON.stringify(name)},"t":"${type.toLowerCase()}"${own}}`;
+    }),
   );
 
 const keyText = (key: Readonly<Record<string, unknown>>, { primaryKey }: TableKey): string =>

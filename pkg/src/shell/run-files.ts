@@ -1,7 +1,7 @@
 /** `export` and `import`: rows in files. */
 
 import type { Consumed, ImportColumn, ImportFormat, ImportResult, KeyColumn } from "../index.js";
-import { type Context, sum, type Untimed } from "./context.js";
+import { type Context, sum, textDecoder, type Untimed } from "./context.js";
 import { ShellError } from "./errors.js";
 import { rangeOf, type TableKey } from "./request.js";
 import { pagesOf } from "./run-rows.js";
@@ -78,13 +78,12 @@ export async function exportRows(context: Context): Promise<Untimed> {
 // ------------------------------------------------------------------------------------------------ import
 
 /** The lines of a text that arrives in pieces. */
-async function* linesOf(blob: Blob): AsyncGenerator<string> {
+async function* linesOf(blob: Blob, decode: (bytes: Uint8Array | undefined, isLast: boolean) => string): AsyncGenerator<string> {
   const reader = blob.stream().getReader();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
-    rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
+    rest += decode(value, done);
     const lines = rest.split(/\r?\n/);
     rest = done ? "" : (lines.pop() ?? "");
     yield* lines;
@@ -103,7 +102,7 @@ async function* toolRows(context: Context, name: string, blob: Blob, columns: re
   const { options, host } = context;
   const limit = options.integer("limit", 1) ?? Number.POSITIVE_INFINITY;
   let [line, rows] = [0, 0];
-  for await (const text of linesOf(blob)) {
+  for await (const text of linesOf(blob, textDecoder(name, options.word("input")!))) {
     line += 1;
     if (text.trim() === "") continue;
     if (rows++ >= limit) return;

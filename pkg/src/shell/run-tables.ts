@@ -1,6 +1,6 @@
 /** The commands about tables. */
 
-import type { CreateTableRequest, DefinedColumn, IndexSpec, TableDescription } from "../index.js";
+import type { CreateTableRequest, DefinedColumn, IndexSpec, KeyColumn, TableDescription } from "../index.js";
 import type { AnswerCell } from "./answer.js";
 import type { Context, Untimed } from "./context.js";
 import { ShellError } from "./errors.js";
@@ -15,15 +15,26 @@ const flag = (value: boolean): AnswerCell => ({ value, type: "BOOLEAN" });
 
 // ------------------------------------------------------------------------------------------------ as JSON
 
+/** A column of the key, as `desc` shows it. */
+const keyColumnJson = ({ name, type, autoIncrement, allowChosen }: KeyColumn): object => ({
+  C: name,
+  T: type.toLowerCase(),
+  Opt: autoIncrement === true ? "auto" : "none",
+  ...(allowChosen === true ? { AllowChosen: true } : {}),
+});
+
 /** A table as the JSON of the official tool, with what that does not know behind it. `create -i` reads it. */
 function tableJson(table: TableDescription): object {
   const { tableName, primaryKey, timeToLive, maxVersions, maxVersionOffset, allowUpdate, reservedThroughput, definedColumns, indexes, indexOf, stream } = table;
+  // With an auto-increment key there are none anyway.
+  const refusesTransactions = !table.enableLocalTransaction && indexOf === null && primaryKey.every(({ autoIncrement }) => autoIncrement !== true);
   return {
     Name: tableName,
-    Meta: { Pk: primaryKey.map(({ name, type, autoIncrement }) => ({ C: name, T: type.toLowerCase(), Opt: autoIncrement === true ? "auto" : "none" })) },
+    Meta: { Pk: primaryKey.map(keyColumnJson) },
     Option: { TTL: timeToLive, Version: maxVersions, MaxVersionOffset: maxVersionOffset, AllowUpdate: allowUpdate },
     CU: { Read: reservedThroughput.read, Write: reservedThroughput.write },
     ...(indexOf === null ? {} : { IndexOf: indexOf }),
+    ...(refusesTransactions ? { EnableLocalTransaction: false } : {}),
     ...(definedColumns.length === 0 ? {} : { DefinedColumns: definedColumns.map(({ name, type }) => ({ C: name, T: type.toLowerCase() })) }),
     ...(indexes.length === 0
       ? {}
@@ -71,7 +82,11 @@ function definedOfJson(json: Json): DefinedColumn {
 
 /** The table that a text of JSON describes. */
 function readTable(json: string): CreateTableRequest {
-  const members = new Members(readJsonText(json), ["Name", "Meta", "Option", "CU", "DefinedColumns", "Indexes", "Stream", "IndexOf"], WHAT);
+  const members = new Members(
+    readJsonText(json),
+    ["Name", "Meta", "Option", "CU", "EnableLocalTransaction", "DefinedColumns", "Indexes", "Stream", "IndexOf"],
+    WHAT,
+  );
   const part = (name: string, known: readonly string[]): Members | undefined => {
     const json = members.get(name);
     return json === undefined ? undefined : new Members(json, known, WHAT);
@@ -97,6 +112,7 @@ function readTable(json: string): CreateTableRequest {
     maxVersionOffset: numberOf(options, "MaxVersionOffset"),
     allowUpdate: options?.flag("AllowUpdate"),
     reservedThroughput: { read: numberOf(units, "Read") ?? 0, write: numberOf(units, "Write") ?? 0 },
+    enableLocalTransaction: members.flag("EnableLocalTransaction"),
     definedColumns: list("DefinedColumns", definedOfJson),
     indexes: list("Indexes", indexOfJson),
     ...(stream === undefined
@@ -111,6 +127,7 @@ function readTable(json: string): CreateTableRequest {
 export async function create(context: Context): Promise<Untimed> {
   const { db, options, signal } = context;
   const name = options.text("table");
+  options.choice("model");
   const read = options.has("input") ? await context.inputText(readTable) : createRequest(options);
   const request = name === undefined ? read : { ...read, tableName: name };
   await db.createTable({ ...request, signal });

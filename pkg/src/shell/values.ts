@@ -73,6 +73,7 @@ export class Members {
     for (const { name, place, value } of json.members) {
       const lower = known.find((one) => one.toLowerCase() === name.toLowerCase());
       if (lower === undefined) wrong(`There is no member '${name}'${meant(name, known)} ${what}`, place);
+      if (this.byName.has(lower)) wrong(`The member '${name}' stands there twice`, place);
       this.byName.set(lower, value);
     }
   }
@@ -256,10 +257,16 @@ const KEY_TYPES: readonly KeyType[] = ["STRING", "INTEGER", "BINARY"];
 export function schemaOf(json: Json): KeyColumn[] {
   const what = 'a column of the key is {"c":"uid","t":"string"}, with "opt":"auto" if the store gives its values';
   return itemsOf(json, what).map((item) => {
-    const members = new Members(item, ["c", "t", "opt"], what);
+    const members = new Members(item, ["c", "t", "opt", "allowChosen"], what);
     members.need("t");
     const isAuto = members.choice("opt", ["none", "auto"]) === "auto";
-    return { name: members.text("c"), type: members.choice("t", KEY_TYPES)!, ...(isAuto ? { autoIncrement: true } : {}) };
+    const allowChosen = members.flag("allowChosen");
+    return {
+      name: members.text("c"),
+      type: members.choice("t", KEY_TYPES)!,
+      ...(isAuto ? { autoIncrement: true } : {}),
+      ...(allowChosen === undefined ? {} : { allowChosen }),
+    };
   });
 }
 
