@@ -397,6 +397,29 @@ test("a handle whose seek was lost is found while another one of its tab is alwa
   await Promise.all(answers);
 });
 
+test("handles whose seeks were lost are found at once, not one after another", async (t) => {
+  const { following } = await shared(t, false);
+  wire.loses = ({ kind }) => kind === "seek";
+  const all = Array.from({ length: 6 }, (_, at) => following.add(new Client(CLIENT + 1 + at, false)));
+  await rest();
+  wire.loses = () => false;
+  let ticks = 0;
+  for (; all.some(({ state }) => (state as HandleState) !== "linked") && ticks < 100; ticks++) {
+    t.mock.timers.tick(TICK);
+    await rest();
+  }
+  assert.ok(ticks < 40, `the last one waited for ${ticks} ticks`);
+});
+
+test("what others say on the channel harms neither leader nor followers", async (t) => {
+  const { follower, following, engines } = await shared(t, false);
+  const stranger = new FakeChannel("tabstore/demo");
+  const messages = [null, "hello", 5, [], { kind: "seek", client: 50 }, { kind: "lead", leader: 7 }, { tabstore: PROTOCOL, kind: "ping" }];
+  for (const message of messages) stranger.postMessage(message);
+  await rest();
+  assert.deepEqual([follower.state, following.state, [...engines.keys()]], ["linked", "following", [CLIENT]]);
+});
+
 /** The ways of the drawing: from each state of a page's engine. */
 const ENGINE_WAYS: Readonly<Record<EngineState, readonly EngineState[]>> = {
   opening: ["following", "leading", "lost"],

@@ -17,6 +17,9 @@ interface Versioned {
   readonly tabstore: number;
 }
 
+/** Whether something on the channel is a message between tabs. Any script of the origin may say there what it likes. */
+export const isMessage = (data: unknown): data is Versioned => typeof (data as Versioned | null)?.tabstore === "number";
+
 /** A follower wants a session. */
 export interface Seek extends Versioned {
   readonly kind: "seek";

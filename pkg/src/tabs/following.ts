@@ -8,7 +8,7 @@ export { giveUp } from "./yield.js";
 import type { AdminOperation } from "../codec/contract-administration.js";
 import type { Client } from "../client/client.js";
 import { local, type TabStoreError } from "../types/errors.js";
-import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
+import { type Connect, type FromLeader, isMessage, type Ping, PROTOCOL, type Seek } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
 import type { PortLike } from "../host/session.js";
 import { Follower, type FollowerTab } from "./follow.js";
@@ -81,7 +81,7 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
   listen(): void {
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
-      if (data.kind !== "seek" && data.kind !== "ping") this.hear(data);
+      if (isMessage(data) && data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
     this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
   }
@@ -155,14 +155,16 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
   private tick(): void {
     const { watch, instance } = this;
     const waiting = [...this.followers.values()].filter(({ oldest }) => oldest !== undefined);
-    // First one without a session: while another one is always busy, with other calls, its turn would never come.
-    const follower = waiting.find((one) => one.oldest === one) ?? waiting[0];
-    const verdict = watch.tick(performance.now(), follower?.oldest);
+    // Those without a session: while another one is always busy, with other calls, their turn would never come. Each of them asks,
+    // because the leader's answer is for the one that has asked, and tells it to seek again.
+    const seeking = waiting.filter((one) => one.oldest === one);
+    const asking = seeking.length > 0 ? seeking : waiting.slice(0, 1);
+    const verdict = watch.tick(performance.now(), asking[0]?.oldest);
     if (verdict === "rest") {
       this.rest();
     } else if (verdict === "ping") {
       if (watch.missed > 0) this.suspect ??= holderOf(instance).catch(() => undefined);
-      follower.ping();
+      for (const follower of asking) follower.ping();
     } else if (verdict === "frozen") {
       this.on("frozen");
     }
