@@ -322,6 +322,11 @@ for (const [how, enumerable] of [
       onError: "skip",
       delimiter: ";",
       quotas: { instances: 0 },
+      frame: 5,
+      ask: { tableName: "none", primaryKey: {} },
+      position: 99,
+      details: 5,
+      trace: true,
     };
     const { col, open: openAny, INF_MIN } = await load();
     const pollute = (): void => {
@@ -336,6 +341,8 @@ for (const [how, enumerable] of [
     const early = await openAny("demo", { storage: "memory" });
     await early.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     await early.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: "kept", b: 1 } });
+    // Node would give up the loading of this code.
+    await early.getWorkEvents();
     pollute();
     try {
       // Opened before the page did that, and after.
@@ -345,6 +352,9 @@ for (const [how, enumerable] of [
       const lines = new Blob(['{"id":3,"a":1}\n{"id":4,"a":2}\n'], { type: "application/x-ndjson" });
       const preview = await inspectImport(lines);
       const imported = await early.importRows("t", lines);
+      await early.flush();
+      const segmentId = (await early.segments()).trees[0]!.segments[0]!.segmentId;
+      assert.deepEqual([(await early.segment(segmentId))?.answer, (await early.getWorkEvents()).lost], [null, 0]);
       await early.close();
       assert.deepEqual([names, preview.format, preview.rows.length, imported.rows], [[["a", "b", "z"], ["a"]], "ndjson", 2, 2]);
       await assert.rejects(createInstance("no idb"), code("OTSParameterInvalid", /'no idb'/));

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { Database } from "../src/index.js";
 import type { ReadStep, SegmentPart, WorkEvent } from "../src/types/inspect.js";
-import { code, load, open, skip } from "./support/package.js";
+import { code, load, open, random, skip } from "./support/package.js";
 
 const T = "reading";
 
@@ -108,6 +108,7 @@ test("segment tells blocks, filter, index and rows, with values of bounded lengt
   await assert.rejects(db.segment(part!.segmentId, { ask: { tableName: "u", primaryKey: { id: 1 } } }), code("OTSObjectNotExist"));
   await assert.rejects(db.segment(part!.segmentId, { ask: { tableName: T, primaryKey: { station: "SEA" } } }), code("OTSInvalidPK"));
   for (const wrong of [-1, 1.5, "1"]) await assert.rejects(db.segment(wrong as never), code("OTSParameterInvalid"));
+  await assert.rejects(db.segment(part!.segmentId, { block: 2 ** 32 }), code("OTSParameterInvalid", /'block' is 4294967296; it must be an integer from 0 to/));
   for (const wrong of [{ rows: 1001 }, { rows: -1 }, { block: "1" }, { key: 1 }])
     await assert.rejects(db.segment(part!.segmentId, wrong as never), code("OTSParameterInvalid"));
   await db.close();
@@ -126,6 +127,30 @@ test("D2: keys and integers are bigints where the caller wants them", { skip }, 
   const newest = (await parts(db)).reduce((a, b) => (a.segmentId > b.segmentId ? a : b));
   const cells = Object.fromEntries((await db.segment(newest.segmentId))!.rows.find(({ key }) => key.values[1] === 9n)!.cells.map((cell) => [cell.name, cell]));
   assert.deepEqual([cells.count!.value, cells.share!.value], [7n, 2]);
+  await db.close();
+});
+
+test("D2: the keys of splits are bigints where the caller wants them, in events, followed events and steps", { skip }, async () => {
+  const db = await open({ integers: "bigint", partitions: { splitBytes: 20_000, mergeBytes: 100 } });
+  await db.createTable({ tableName: T, primaryKey: [{ name: "at", type: "INTEGER" }] });
+  await db.getWorkEvents();
+  await db.pauseWork();
+  const next = random(1);
+  const noise = (): Uint8Array => Uint8Array.from({ length: 300 }, () => next(256));
+  await Promise.all(Array.from({ length: 400 }, (_, at) => db.putRow({ tableName: T, primaryKey: { at }, attributes: { noise: noise() } })));
+  await db.flush();
+  const keys = (all: readonly WorkEvent[]): unknown[] => all.flatMap((event) => (event.type === "split" ? event.at.values : []));
+  const told: unknown[] = [];
+  for (let more = true; more; ) {
+    const { done, next: due } = await db.stepWork();
+    told.push(...keys(done));
+    more = due !== null;
+  }
+  const { events } = await db.getWorkEvents();
+  const followed: WorkEvent[] = [];
+  for await (const event of db.workEvents()) if (followed.push(event) === events.length) break;
+  assert.ok(told.length > 0 && told.every((key) => typeof key === "bigint"), String(told));
+  assert.deepEqual([keys(events), keys(followed)], [told, told]);
   await db.close();
 });
 

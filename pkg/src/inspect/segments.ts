@@ -48,7 +48,7 @@ export async function segments(client: Client, request: SegmentsRequest = {}): P
 
 /** What one segment tells. A compaction may have removed it meanwhile. */
 async function detailsOf(client: Client, segmentId: number, call: SegmentsRequest): Promise<Details> {
-  const found = await client.admin<SegmentDescription | null>("describeSegment", { segmentId, block: 0, rows: 0 }, call);
+  const found = await client.admin<SegmentDescription | null>("describeSegment", { segmentId, block: 0, rows: 0, frame: undefined }, call);
   return found === null ? NONE : { filterBits: found.filter?.bits ?? null, oldestSeqno: found.oldestSeqno, newestSeqno: found.newestSeqno };
 }
 
@@ -59,7 +59,7 @@ export async function segment(client: Client, segmentId: number, request: Segmen
   count(block, "block", 0);
   count(rows, "rows", 0);
   if (rows > MOST_ROWS) throw wrongArgument("rows", shown(rows), `at most ${MOST_ROWS}`);
-  const frame = ask === undefined ? {} : { frame: frameOf(checkArguments(ask, ASK, "ask")) };
-  const found = await client.admin<SegmentDescription | null>("describeSegment", { segmentId, block, rows, ...frame }, { signal });
+  const frame = ask === undefined ? undefined : frameOf(checkArguments(ask, ASK, "ask"));
+  const found = await client.admin<SegmentDescription | null>("describeSegment", { segmentId, block, rows, frame }, { signal });
   return withIntegers(found, client);
 }

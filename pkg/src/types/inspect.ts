@@ -528,7 +528,8 @@ export interface Inspection {
    * depend on who forgets to let it go on. It resolves when nothing is under way, with what would come next. `flush` and `compact` work
    * as ever. A flush that writes wait for is done too, so no write waits for the end of a pause.
    *
-   * @throws `OTSParameterInvalid` for an instance in another storage.
+   * @throws `OTSParameterInvalid` for an instance in another storage; `Unavailable` if the code of compaction cannot be loaded. Then
+   * nothing is paused.
    * @example
    * ```ts
    * const sandbox = await open("sandbox", { storage: "memory", memtableBytes: 65536 });

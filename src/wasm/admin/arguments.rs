@@ -181,9 +181,9 @@ impl<'de> SeqAccess<'de> for Parts<'_> {
 
 /// Reads a size or a count. Its type limits it.
 macro_rules! counts {
-    ($($read:ident)*) => {
+    ($($read:ident, $wanted:literal;)*) => {
         $(fn $read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            visitor.visit_i64(self.integer()?).map_err(|_: Error| self.wrong("an integer of at least 0"))
+            visitor.visit_i64(self.integer()?).map_err(|_: Error| self.wrong($wanted))
         })*
     };
 }
@@ -220,7 +220,10 @@ impl<'de> Deserializer<'de> for &Argument<'_> {
         visitor.visit_i64(self.integer()?)
     }
 
-    counts!(deserialize_u32 deserialize_u64);
+    counts! {
+        deserialize_u32, "an integer from 0 to 4294967295";
+        deserialize_u64, "an integer of at least 0";
+    }
 
     /// An amount of money or of units. Nothing else is a double.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
