@@ -26,6 +26,8 @@ import { OPTIONS } from "./support/options.js";
 import { randomFrom } from "./support/random.js";
 
 const EVENTS = 6000;
+/** Words on the common channel: by them the two find each other, and look after each other. */
+const WORDS = ["seek", "heard", "lead", "ping", "pong", "takeOver"];
 /** So many ticks after all is well, each call has its answer. A handle that has sought in vain waits longest. */
 const SOON = 200;
 
@@ -86,9 +88,19 @@ class World {
   constructor(
     private readonly t: TestContext,
     readonly random: () => number,
+    readonly isSlow: boolean,
   ) {
+    if (isSlow) {
+      wire.turns = () => Math.floor(this.random() * (this.isWell ? 1.5 : 5));
+      wire.times = ({ kind }) => (!this.isWell && WORDS.includes(kind!) && this.isLikely(0.1) ? 2 : 1);
+    }
     wire.loses = (message) => !this.isWell && this.mayBeLost(message) && this.isLikely(message.kind === "pong" ? 0.3 : 0.06);
     for (let i = 0; i < 3; i++) this.open();
+  }
+
+  /** Messages arrive: after as many turns where they are slow. */
+  private async settle(turns: number): Promise<void> {
+    for (let turn = 0; turn < (this.isSlow ? turns : 1); turn++) await rest();
   }
 
   private isLikely(chance: number): boolean {
@@ -99,9 +111,9 @@ class World {
     return all[Math.floor(this.random() * all.length)];
   }
 
-  /** Words by which the two find each other, and look after each other. A port that works loses no call. */
+  /** A port that works loses no call. */
   private mayBeLost({ kind, id }: { readonly kind?: string; readonly id?: number }): boolean {
-    return ["seek", "heard", "lead", "ping", "pong", "takeOver"].includes(kind!) || (kind === "result" && id === OPENING);
+    return WORDS.includes(kind!) || (kind === "result" && id === OPENING);
   }
 
   /** Connects to the shared worker, which is frozen at times, or not there. */
@@ -317,6 +329,8 @@ class World {
   /** All is well for a while. Returns the ticks until each call had an answer. */
   async recover(): Promise<number> {
     this.isWell = true;
+    // What was on its way arrives.
+    await this.settle(30);
     for (const tab of this.tabs) this.resume(tab);
     if (this.reign?.part !== "leads") {
       this.end();
@@ -330,7 +344,7 @@ class World {
       // Those that found the leader silent before may have been about to take over.
       if (ticks < 3) takeovers = this.takeovers;
       this.t.mock.timers.tick(TICK);
-      await rest();
+      await this.settle(6);
     }
     const open = this.tabs.map(({ calls, follower, part }) => [
       part,
@@ -366,11 +380,16 @@ class World {
   }
 }
 
-for (const seed of [1, 2, 3, 4]) {
-  test(`a walk of ${EVENTS} events at random: no handle stays without a way on, and no call without an answer (seed ${seed})`, async (t) => {
+for (const [seed, isSlow] of [
+  [1, false],
+  [2, false],
+  [3, true],
+  [4, true],
+] as const) {
+  test(`a walk of ${EVENTS} events at random: no handle stays without a way on, and no call without an answer (seed ${seed}${isSlow ? ", words come late and twice" : ""})`, async (t) => {
     giveChannels(t);
     t.after(giveLocks(heldBy("holder")));
-    const world = new World(t, randomFrom(seed));
+    const world = new World(t, randomFrom(seed), isSlow);
     let most = 0;
     for (let event = 1; event <= EVENTS; event++) {
       await world.happen();

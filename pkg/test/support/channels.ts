@@ -8,22 +8,40 @@ type Message = { data: unknown };
 export const wire = {
   /** Whether a message is lost. */
   loses: (_message: { readonly kind?: string }): boolean => false,
+  /** For how many turns of the loop of events a message is on its way. What the same end sends later waits behind it. */
+  turns: (_message: { readonly kind?: string }): number => 0,
+  /** How often it arrives. */
+  times: (_message: { readonly kind?: string }): number => 1,
 };
 
 /** One end of something that messages arrive at. It takes them only while somebody listens, as a thread that is stopped does not. */
 abstract class End {
   onmessage: ((event: Message) => void) | null = null;
   closed = false;
+  /** Messages that are on their way for some turns, and the last of them. */
+  protected late = 0;
+  protected last = Promise.resolve();
 
   abstract postMessage(message: unknown, transfer?: unknown[]): void;
 
   /** A message is on its way. Ports in it are not copied. */
   protected send(to: readonly End[], message: unknown): void {
-    if (wire.loses(message as object)) return;
+    if (this.closed || wire.loses(message as object)) return;
     const has = typeof message === "object" && message !== null && "port" in message;
     const data = has ? message : structuredClone(message);
-    queueMicrotask(() => {
-      for (const one of to) if (!one.closed) one.onmessage?.({ data });
+    const [turns, times] = [wire.turns(message as object), wire.times(message as object)];
+    const arrive = (): void => {
+      for (let time = 0; time < times; time++) for (const one of to) if (!one.closed) one.onmessage?.({ data });
+    };
+    if (turns === 0 && this.late === 0) {
+      queueMicrotask(arrive);
+      return;
+    }
+    this.late += 1;
+    this.last = this.last.then(async () => {
+      for (let turn = 0; turn < turns; turn++) await rest();
+      arrive();
+      this.late -= 1;
     });
   }
 
@@ -68,7 +86,9 @@ export class FakePort extends End {
 
   override close(): void {
     super.close();
-    this.other.closed = true;
+    // What was sent before arrives.
+    if (this.late > 0) void this.last.then(() => (this.other.closed = true));
+    else this.other.closed = true;
   }
 }
 
@@ -88,7 +108,7 @@ export function giveChannels(t: TestContext): void {
   Object.assign(globalThis, { BroadcastChannel: FakeChannel, MessageChannel: FakeMessageChannel });
   FakeChannel.open.clear();
   FakeChannel.said.length = 0;
-  wire.loses = () => false;
+  Object.assign(wire, { loses: () => false, turns: () => 0, times: () => 1 });
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
   t.after(() => void Object.assign(globalThis, before));
 }
