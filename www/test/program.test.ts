@@ -27,6 +27,13 @@ test("W1: the value of a program is that of its last expression, whatever stands
     ["// nothing", undefined],
     ["", undefined],
     ["return 8", 8],
+    ["(function f() { return 1 })()", 1],
+    ["1 // one\n + 1", 2],
+    ["`a\nb`", "a\nb"],
+    ["class A {}", undefined],
+    ["var db = 4;\ndb", 4],
+    ["a: for (;;) { break a }\n5", 5],
+    ["/a\\/b/.test('a/b')", true],
   ] as const)
     assert.equal(await run(text), value, text);
   await assert.rejects(run("undeclared = 1"), ReferenceError, "a program is strict");
@@ -35,7 +42,8 @@ test("W1: the value of a program is that of its last expression, whatever stands
 test("W1: imports of the package's entries work, others are refused with their line", async () => {
   const entries = { tabstore: { double: (n: number) => n + 0.5, col: "c" }, "tabstore/schema": { schema: 1 } };
   assert.equal(await run('import { double, col as column } from "tabstore";\ndouble(1) + column', "", entries), "1.5c");
-  assert.equal(await run("import {\n  double,\n} from 'tabstore'\ndouble(1)", "", entries), 1.5);
+  assert.equal(await run("import {\n  double, // a half more\n} from 'tabstore'\ndouble(1)", "", entries), 1.5);
+  assert.equal(await run('const f = () => col; import { col } from "tabstore"; import { double as as } from "tabstore"\nf() + as(1)', "", entries), "c1.5");
   assert.equal(await run('import * as S from "tabstore/schema"; S.schema', "", entries), 1);
   for (const [text, line] of [
     ['1;\nimport { a } from "lodash";', 2],
@@ -49,9 +57,9 @@ test("W1: imports of the package's entries work, others are refused with their l
 });
 
 test("W1: a program keeps its lines, also behind imports of several lines", () => {
-  const text = 'import {\n  double,\n  col,\n} from "tabstore";\nfirst();\nlast();';
+  const text = 'import {\n  double as\n  d,\n  col,\n} from "tabstore";\nfirst();\nlast();';
   const body = bodyOf(text).split("\n");
-  assert.deepEqual([body[4], body[5]], ["first();", "return (last());"]);
+  assert.deepEqual([body[5], body[6]], ["first();", "return (last());"]);
 });
 
 test("W1: the line of what is no JavaScript is found, and JavaScript has none", () => {

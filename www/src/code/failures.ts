@@ -1,5 +1,6 @@
 /** Errors of a program, with the line that they come from: stacks count the lines of the function that was made of the program. */
 
+import { isError, textMember, thrownText } from "../lib/thrown.ts";
 import type { Failure } from "./messages.ts";
 
 /** The name of the program in stacks. */
@@ -17,13 +18,12 @@ export function stackLine(stack: string | undefined): number | undefined {
  * comes from, for an error whose own stack does not name the program.
  */
 export function failureOf(thrown: unknown, before: number, call?: string): Failure {
-  if (!(thrown instanceof Error)) return { name: "Error", message: `The program threw ${String(thrown)}` };
-  const { code, hint } = thrown as { code?: unknown; hint?: unknown };
-  const line = stackLine(thrown.stack) ?? stackLine(call);
+  if (!isError(thrown)) return { name: "Error", message: `The program threw ${thrownText(thrown)}` };
+  const line = stackLine(textMember(thrown, "stack")) ?? stackLine(call);
   return {
-    name: typeof code === "string" && code !== "" ? code : thrown.name,
-    message: thrown.message,
-    hint: typeof hint === "string" ? hint : undefined,
+    name: textMember(thrown, "code") || textMember(thrown, "name") || "Error",
+    message: textMember(thrown, "message") ?? thrownText(thrown),
+    hint: textMember(thrown, "hint"),
     line: line === undefined ? undefined : Math.max(line - before, 1),
   };
 }

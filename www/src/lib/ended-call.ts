@@ -2,6 +2,8 @@
 
 import { type Consumed, TabStoreError } from "tabstore";
 
+import { isError, textMember, thrownText } from "./thrown.ts";
+
 /** A call that has ended. */
 export interface EndedCall {
   /** When it began. */
@@ -19,9 +21,10 @@ export interface EndedCall {
 
 /** Whatever was thrown, as an error with a code and a message. */
 export function asError(thrown: unknown): TabStoreError {
+  if (!isError(thrown)) return new TabStoreError({ code: "Error", status: 0, retryable: false, message: thrownText(thrown) });
   if (thrown instanceof TabStoreError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new TabStoreError({ code: thrown instanceof Error ? thrown.name : "Error", status: 0, retryable: false, message });
+  const [code, message] = [textMember(thrown, "name") ?? "Error", textMember(thrown, "message") ?? thrownText(thrown)];
+  return new TabStoreError({ code, status: 0, retryable: false, message });
 }
 
 /** Makes a call, and gives it to `note` once it has ended, also when it fails; the error goes on to the caller. */

@@ -2,6 +2,8 @@
 
 import type { Database } from "tabstore";
 
+import { textMember } from "./thrown.ts";
+
 /** Their names, by the methods that make them. */
 export const OPERATIONS: ReadonlyMap<string, string> = new Map([
   ["createTable", "CreateTable"],
@@ -26,6 +28,5 @@ export const OPERATIONS: ReadonlyMap<string, string> = new Map([
 /** What a call is about: its table, else the instance. */
 export function subjectOf(db: Pick<Database, "name">, [first]: readonly unknown[]): string {
   if (typeof first === "string") return first;
-  const { tableName } = (first ?? {}) as { tableName?: unknown };
-  return typeof tableName === "string" ? tableName : db.name;
+  return textMember(first, "tableName") ?? db.name;
 }

@@ -38,7 +38,7 @@ function importChange(text: string, { from, to }: SyntaxNode): Change {
   if (names === undefined) throw new ProgramError('Write an import here as `import { col, double } from "tabstore"`.', line);
   const known = ENTRIES.find((one) => one === entry);
   if (known === undefined) throw new ProgramError(`There is no module ${entry} here. These are there: ${ENTRIES.join(", ")}.`, line);
-  return { from, to, text: `const ${names.replaceAll(/(?<=[\w$])\s+as\s+(?=[\w$])/g, ": ")} = await ${LOADER}("${known}");` };
+  return { from, to, text: `const ${names.replaceAll(/(?<=[\w$])(\s+)as(\s+)(?=[\w$])/g, "$1:$2")} = await ${LOADER}("${known}");` };
 }
 
 /** Gives the value of the last statement, if it is an expression: as a console shows it. */

@@ -1,5 +1,7 @@
 /** Values of a program as texts, as `console.log` of a browser shows them. The texts go to another thread, so they are cut where they are long. */
 
+import { textMember } from "./thrown.ts";
+
 /** Members of an object, and items of a list, that are shown. */
 const MOST_MEMBERS = 100;
 /** Objects inside each other that are shown. */
@@ -55,10 +57,16 @@ function errorText(error: Error): string {
   return `${error.name}${typeof code === "string" && code !== error.name ? ` (${code})` : ""}: ${error.message}`;
 }
 
-function members(value: object, indent: string, around: readonly object[]): string {
-  const inner = [...around, value];
-  const next = `${indent}  `;
-  const show = (one: unknown): string => shown(one, next, inner);
+/** What is left of a text for what is shown next, and the objects around that. */
+interface Place {
+  readonly room: { left: number };
+  readonly around: readonly object[];
+  readonly indent: string;
+}
+
+function members(value: object, { room, around, indent }: Place): string {
+  const inner: Place = { room, around: [...around, value], indent: `${indent}  ` };
+  const show = (one: unknown): string => shown(one, inner);
   if (Array.isArray(value)) return listed("[", first(value).map(show), value.length - MOST_MEMBERS, "]", indent);
   if (value instanceof Map) {
     const entries = first(value).map(([key, one]) => `${show(key)} => ${show(one)}`);
@@ -72,7 +80,8 @@ function members(value: object, indent: string, around: readonly object[]): stri
   return listed(`${className(value)}{`, said, names.length - MOST_MEMBERS, "}", indent);
 }
 
-function objectText(value: object, indent: string, around: readonly object[]): string {
+function objectText(value: object, place: Place): string {
+  const { around, indent } = place;
   if (around.includes(value)) return "[circular]";
   if (value instanceof Error) return errorText(value);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
@@ -82,10 +91,10 @@ function objectText(value: object, indent: string, around: readonly object[]): s
     return listed(`${className(value).trim()}(${length}) [`, first(value as Uint8Array).map(String), length - MOST_MEMBERS, "]", indent);
   }
   if (around.length >= DEEPEST) return Array.isArray(value) ? `[… ${value.length} items]` : `${className(value)}{…}`;
-  return isRow(value) ? `Row ${members(value.toObject(), indent, around)}` : members(value, indent, around);
+  return isRow(value) ? `Row ${members(value.toObject(), place)}` : members(value, place);
 }
 
-function shown(value: unknown, indent: string, around: readonly object[]): string {
+function partText(value: unknown, place: Place): string {
   switch (typeof value) {
     case "string":
       return cut(JSON.stringify(value));
@@ -94,19 +103,31 @@ function shown(value: unknown, indent: string, around: readonly object[]): strin
     case "function":
       return `[${value.name === "" ? "function" : `function ${value.name}`}]`;
     case "object":
-      return value === null ? "null" : objectText(value, indent, around);
+      return value === null ? "null" : objectText(value, place);
     default:
       return Object.is(value, -0) ? "-0" : String(value);
   }
 }
 
+/** A value. Behind a text that is full already nothing is looked at: lists of lists of lists would take seconds. */
+function shown(value: unknown, place: Place): string {
+  const { room } = place;
+  if (room.left <= 0) return "…";
+  const before = room.left;
+  const text = partText(value, place);
+  // What is in it has been counted.
+  room.left = Math.min(room.left, before - text.length);
+  return text;
+}
+
 /** A value, as the answer of a program. */
 export function valueText(value: unknown): string {
   try {
-    return cut(shown(value, "", []));
+    const text = shown(value, { room: { left: MOST_CHARACTERS }, around: [], indent: "" });
+    return typeof value === "object" && text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
   } catch (error) {
     // A getter or a proxy may throw. To look at a value must not end the program.
-    return `[not shown: ${error instanceof Error ? error.message : "its members throw"}]`;
+    return `[not shown: ${textMember(error, "message") ?? "its members throw"}]`;
   }
 }
 
