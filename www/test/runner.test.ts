@@ -74,7 +74,10 @@ test("W1: a worker that gives no sign of life is ended, and one that does is not
       workers[0]!.say({ kind: "pong" });
     }
     assert.equal(workers[0]!.isOver, false);
+    // A loop may say things. It answers nothing.
+    workers[0]!.say({ kind: "said", lines: [{ level: "log", text: "a" }], leftOut: 0 });
     mock.timers.tick(ASK_MS * PATIENCE);
+    workers[0]!.say({ kind: "said", lines: [{ level: "log", text: "b" }], leftOut: 0 });
     assert.equal(workers[0]!.isOver, false);
     mock.timers.tick(ASK_MS);
     assert.equal(workers[0]!.isOver, true);

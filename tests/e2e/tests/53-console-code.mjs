@@ -216,3 +216,32 @@ test(
   },
   { needs: ["locators"] },
 );
+
+test(
+  "W1: a program that posts messages of its own, or changes what is global, is shown as any other, and comes to its end",
+  async (t) => {
+    const { page } = await withProgram(t, "posting");
+    await showCode(page);
+    await run(
+      page,
+      `for (const one of [null, { kind: "said", lines: null }, { kind: "said", lines: [{ level: "failure" }] }, { kind: "failed", failure: null },
+  { kind: "calls", calls: null }, { kind: "said", leftOut: 0, lines: [{ level: "log", text: "forged" }] }]) postMessage(one);
+globalThis.postMessage = () => {};
+console.log("said");
+5`,
+    );
+    await ended(page);
+    assert.deepEqual(await output(page).locator("li").allInnerTexts(), ["said", "5"]);
+    for (const thrown of ["Object.create(null)", "Object.assign(new Error('x'), { message: () => 1 })", "Symbol('x')"]) {
+      await run(page, `throw ${thrown}`);
+      await ended(page, "Ended by an error");
+    }
+    await run(page, "for (;;) postMessage({ kind: 'pong' })");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await ended(page, "Stopped");
+    await run(page, "'alive'");
+    await ended(page);
+    assert.deepEqual(await output(page).locator("li").allInnerTexts(), ['"alive"']);
+  },
+  { seconds: 60, needs: ["locators"] },
+);

@@ -6,8 +6,8 @@ import type { Failure, FromWorker, MadeCall, Said, ToWorker } from "./messages.t
 export interface WorkerLike {
   postMessage(message: ToWorker): void;
   terminate(): void;
-  onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
-  onerror: ((event: ErrorEvent) => void) | null;
+  set onmessage(heard: ((event: MessageEvent<FromWorker>) => void) | null);
+  set onerror(failed: ((event: ErrorEvent) => void) | null);
 }
 
 /** What became of a program. */
@@ -64,8 +64,6 @@ export class Runner {
     worker.onmessage = ({ data }) => {
       if (worker !== this.#worker) return;
       if (data.kind === "ready") {
-        // The program has the same port, and may say anything.
-        if (this.#timer !== undefined) return;
         worker.postMessage({ kind: "run", instance, body });
         this.#timer = setInterval(() => this.#ask(), ASK_MS);
       } else this.#hear(data);
@@ -93,8 +91,10 @@ export class Runner {
   }
 
   #hear(data: FromWorker): void {
-    this.#unanswered = 0;
     switch (data.kind) {
+      case "pong":
+        this.#unanswered = 0;
+        break;
       case "begun":
         this.#audience.outcome({ kind: "running" });
         break;

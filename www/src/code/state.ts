@@ -8,6 +8,7 @@ import { note } from "../state/calls.ts";
 import { session } from "../state/session.ts";
 import { readAgain } from "../state/tables.ts";
 import type { MadeCall } from "./messages.ts";
+import { ProgramWorker } from "./program-worker.ts";
 import { type Outcome, type Output, Runner } from "./runner.ts";
 import { program } from "./text.ts";
 
@@ -34,7 +35,7 @@ function noteCalls(made: readonly MadeCall[]): void {
   }
 }
 
-const runner = new Runner(() => new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "code" }), {
+const runner = new Runner(() => new ProgramWorker(), {
   outcome: (now) => {
     outcome.value = now;
     // It may have made tables. An effect that ends it is not one of the list.

@@ -13,7 +13,8 @@ import { FILE, failureOf, stackLine } from "./failures.ts";
 import type { FromWorker, Level, MadeCall, ToWorker } from "./messages.ts";
 import { Outlet } from "./outlet.ts";
 
-const post = (message: FromWorker): void => (globalThis as unknown as { postMessage(message: FromWorker): void }).postMessage(message);
+/** Says something to the page, by a port that programs do not have. */
+let post: (message: FromWorker) => void = () => {};
 
 // Of a call from deep inside the program its own lines are still there, below those of the package. Only Chromium knows the limit.
 Object.assign(Error, { stackTraceLimit: 50 });
@@ -100,10 +101,17 @@ async function run(instance: string, body: string): Promise<void> {
   }
 }
 
-addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
-  if (data.kind === "ping") post({ kind: "pong" });
-  else void run(data.instance, data.body);
-});
+function listen(port: MessagePort): void {
+  // A program may change whatever is global.
+  post = port.postMessage.bind(port);
+  port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+    if (data.kind === "ping") post({ kind: "pong" });
+    else void run(data.instance, data.body);
+  };
+  post({ kind: "ready" });
+}
+
+addEventListener("message", ({ ports: [port] }) => port && listen(port), { once: true });
 // Of what the program does not await.
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -113,4 +121,3 @@ addEventListener("error", (event) => {
   event.preventDefault();
   fail(event.error, false);
 });
-post({ kind: "ready" });
