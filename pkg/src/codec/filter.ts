@@ -11,7 +11,7 @@ import { invalid } from "../types/errors.js";
 import { Double } from "../types/double.js";
 import { checkArguments, checkName, has, list, takeArguments } from "./check.js";
 import { CAST_TYPE, COMPARATOR, FILTER, LOGICAL_OPERATOR } from "./contract.js";
-import type { FrameWriter } from "./frame.js";
+import type { FieldWriter } from "./frame.js";
 import { kindOf, shown } from "./kinds.js";
 import { writeInteger, writeValue } from "./value.js";
 
@@ -48,7 +48,7 @@ export function copyFilter(filter: unknown, what: string, count = { nodes: 0 }):
 }
 
 /** Writes a filter. `what` is the argument's name. */
-export function writeFilter(w: FrameWriter, filter: unknown, what: string, count = { nodes: 0 }): void {
+export function writeFilter(w: FieldWriter, filter: unknown, what: string, count = { nodes: 0 }): void {
   if (++count.nodes > MOST) throw invalid(`The count of filter exceeds the max: ${MOST}. It is in '${what}'.`);
   if (typeof filter !== "object" || filter === null) throw invalid(`The argument '${what}' is ${kindOf(filter)}; it must be a filter, such as col("a").eq(1).`);
   if (has(filter, "operator")) {
@@ -68,7 +68,7 @@ export function writeFilter(w: FrameWriter, filter: unknown, what: string, count
   }
 }
 
-function writeComparison(w: FrameWriter, filter: object, what: string): void {
+function writeComparison(w: FieldWriter, filter: object, what: string): void {
   const { column, comparator, value, passIfMissing, latestVersionOnly, valueTransferRule } = checkArguments(filter, COLUMN, what);
   checkName(column, `${what}.column`);
   const number = place(comparator, COMPARATOR, `${what}.comparator`);

@@ -51,8 +51,36 @@ function isWellFormed(text: string): boolean {
   return native ? native.call(text) : !/\p{Surrogate}/u.test(text);
 }
 
+/** Refuses a name that no encoding has. */
+export function checkNameText(text: string): void {
+  if (text.length > MAX_NAME) throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
+  if (!isWellFormed(text)) throw invalid(`Invalid column name: '${text}'.`);
+}
+
+/** What writes the fields of a request, one by one: bytes of a frame here, and what becomes a request of the service in `cloud/`. */
+export interface FieldWriter {
+  /** One byte. */
+  u8(value: number): void;
+  /** An unsigned safe integer. */
+  uv(value: number): void;
+  /** A signed safe integer. */
+  sv(value: number): void;
+  /** A signed integer that fits 64 bits. */
+  svBig(value: bigint): void;
+  /** An IEEE double. */
+  f64(value: number): void;
+  /** Bytes. */
+  binary(value: Uint8Array): void;
+  /** A text. `what` names it in the error for malformed Unicode. */
+  str(text: string, what: string): void;
+  /** The name of a table or column. */
+  name(text: string): void;
+  /** The start of a batch's row. */
+  mark(): void;
+}
+
 /** Collects requests and makes frames of them. One writer is reused. */
-export class FrameWriter {
+export class FrameWriter implements FieldWriter {
   private bytes = new Uint8Array(1024);
   private at = HEADER;
   private frame = 1;
@@ -331,9 +359,7 @@ export class FrameWriter {
   name(text: string): void {
     let name = this.names.get(text);
     if (name === undefined) {
-      if (text.length > MAX_NAME)
-        throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
-      if (!isWellFormed(text)) throw invalid(`Invalid column name: '${text}'.`);
+      checkNameText(text);
       const encoded = encoder.encode(text);
       if (this.isLegal?.(text, encoded.length) === false) throw invalid(`Invalid column name: '${text}'.`);
       const size = varintSize(encoded.length);

@@ -11,7 +11,7 @@ import type { Attributes, Condition, GetRangeRequest, InputCell, ReadOptions, Up
 import { checkCall, checkName, count, has, list, record } from "./check.js";
 import { COLUMN_OP, DIRECTION, EXISTENCE, IN_TRANSACTION, READ_OPTIONS, RETURN_CONTENT } from "./contract.js";
 import { writeFilter } from "./filter.js";
-import type { FrameWriter } from "./frame.js";
+import type { FieldWriter } from "./frame.js";
 import { kindOf, shown } from "./kinds.js";
 import { ADVICE, writeInteger, writeKey, writeValue } from "./value.js";
 
@@ -24,7 +24,7 @@ const AFTER_MODIFY = new Set(["afterModify"]);
 const IGNORE = /* @__PURE__ */ EXISTENCE.indexOf("IGNORE");
 
 /** Writes the number of an operation, and its transaction if it has one. */
-export function writeOp(w: FrameWriter, op: number, transaction: string | undefined): void {
+export function writeOp(w: FieldWriter, op: number, transaction: string | undefined): void {
   if (transaction === undefined) {
     w.u8(op);
   } else {
@@ -34,13 +34,13 @@ export function writeOp(w: FrameWriter, op: number, transaction: string | undefi
 }
 
 /** Writes the name of a table. */
-export function writeTable(w: FrameWriter, tableName: unknown): void {
+export function writeTable(w: FieldWriter, tableName: unknown): void {
   checkName(tableName, "tableName");
   w.name(tableName);
 }
 
 /** Writes the row existence that a write expects, and the condition on the row's columns. */
-export function writeCondition(w: FrameWriter, condition: Condition | undefined): void {
+export function writeCondition(w: FieldWriter, condition: Condition | undefined): void {
   if (condition === undefined) {
     w.u8(IGNORE);
     w.u8(0);
@@ -54,20 +54,20 @@ export function writeCondition(w: FrameWriter, condition: Condition | undefined)
 }
 
 /** Writes a filter, or its absence. */
-export function writeFilterOrNone(w: FrameWriter, filter: unknown, argument: string): void {
+export function writeFilterOrNone(w: FieldWriter, filter: unknown, argument: string): void {
   w.u8(filter === undefined ? 0 : 1);
   if (filter !== undefined) writeFilter(w, filter, argument);
 }
 
 /** Writes the return content of a put or a deletion. */
-export function writeReturn(w: FrameWriter, content: unknown): void {
+export function writeReturn(w: FieldWriter, content: unknown): void {
   if (content === undefined || content === "NONE") w.u8(RETURN_CONTENT.None);
   else if (content === "PRIMARY_KEY") w.u8(RETURN_CONTENT.PrimaryKey);
   else throw invalid(`The argument 'returnContent' is ${shown(content)}; it must be NONE or PRIMARY_KEY.`);
 }
 
 /** Writes the return content of an update, which can also be columns. */
-export function writeReturnOrColumns(w: FrameWriter, content: UpdateRow["returnContent"]): void {
+export function writeReturnOrColumns(w: FieldWriter, content: UpdateRow["returnContent"]): void {
   if (typeof content === "object" && content !== null) {
     w.u8(RETURN_CONTENT.AfterModify);
     writeNames(w, checkCall(content, AFTER_MODIFY, "returnContent").afterModify, "returnContent.afterModify");
@@ -90,7 +90,7 @@ function cells(columns: Record<string, unknown>, names: readonly string[]): numb
 }
 
 /** Writes a version. Versions are read as numbers, so one that is no safe integer (after the year 287,000) is refused. */
-function writeVersion(w: FrameWriter, version: unknown, name: string): void {
+function writeVersion(w: FieldWriter, version: unknown, name: string): void {
   if ((typeof version === "bigint" || Number.isInteger(version)) && !Number.isSafeInteger(Number(version))) {
     throw invalid(
       `Timestamp must be in range [0, INT64_MAX/1000). Here it must be a safe integer too (at most 2^53 - 1): the version of column '${name}' is ${version}.`,
@@ -105,7 +105,7 @@ function changed(argument: string): Error {
 }
 
 /** Writes the cells of columns, with `kind` before each unless it is negative. There must be `total` of them. */
-function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: readonly string[], kind: number, total: number): void {
+function writeCells(w: FieldWriter, columns: Record<string, unknown>, names: readonly string[], kind: number, total: number): void {
   let left = total;
   for (const name of names) {
     const value = columns[name];
@@ -138,7 +138,7 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
 }
 
 /** Writes the cells of a put. */
-export function writeAttributes(w: FrameWriter, attributes: Attributes | undefined): void {
+export function writeAttributes(w: FieldWriter, attributes: Attributes | undefined): void {
   if (attributes === undefined) {
     w.u8(0);
     return;
@@ -151,7 +151,7 @@ export function writeAttributes(w: FrameWriter, attributes: Attributes | undefin
 }
 
 /** Writes the changes of an update. */
-export function writeChanges(w: FrameWriter, { put, deleteVersions, deleteColumns, increment }: UpdateRow): void {
+export function writeChanges(w: FieldWriter, { put, deleteVersions, deleteColumns, increment }: UpdateRow): void {
   let puts: string[] = [];
   let putCells = 0;
   if (put !== undefined) {
@@ -196,7 +196,7 @@ export function writeChanges(w: FrameWriter, { put, deleteVersions, deleteColumn
   }
 }
 
-function writeNames(w: FrameWriter, value: unknown, argument: string): void {
+function writeNames(w: FieldWriter, value: unknown, argument: string): void {
   const names = list(value, argument);
   w.uv(names.length);
   for (const name of names) {
@@ -206,7 +206,7 @@ function writeNames(w: FrameWriter, value: unknown, argument: string): void {
 }
 
 /** Writes read options. */
-export function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
+export function writeReadOptions(w: FieldWriter, options: ReadOptions): void {
   const { columnsToGet, startColumn, endColumn, filter } = options;
   let { maxVersions, timeRange } = options;
   let exact = false;
@@ -259,27 +259,27 @@ export function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
 }
 
 /** Writes the direction of a range. */
-export function writeDirection(w: FrameWriter, direction: GetRangeRequest["direction"] = "FORWARD", argument: string): void {
+export function writeDirection(w: FieldWriter, direction: GetRangeRequest["direction"] = "FORWARD", argument: string): void {
   const number = DIRECTION.indexOf(direction);
   if (number < 0) throw invalid(`The argument '${argument}' is ${shown(direction)}; it must be FORWARD or BACKWARD.`);
   w.u8(number);
 }
 
 /** Writes an end of a range. A missing end is open. */
-export function writeRangeEnd(w: FrameWriter, key: unknown, argument: string): void {
+export function writeRangeEnd(w: FieldWriter, key: unknown, argument: string): void {
   if (key === undefined) w.u8(0);
   else writeKey(w, key, argument, "range");
 }
 
 /** Writes a limit; 0 for none. */
-export function writeLimit(w: FrameWriter, limit: unknown, argument: string): void {
+export function writeLimit(w: FieldWriter, limit: unknown, argument: string): void {
   if (typeof limit === "number" && limit <= 0) throw invalid("The limit must be greater than 0.");
   if (limit !== undefined) count(limit, argument, 1);
   w.uv(limit ?? 0);
 }
 
 /** Writes the keys of rows to read. */
-export function writeKeys(w: FrameWriter, value: unknown, argument: string): void {
+export function writeKeys(w: FieldWriter, value: unknown, argument: string): void {
   const keys = list(value, argument);
   w.uv(keys.length);
   for (const key of keys) writeKey(w, key, argument, "read");

@@ -5,7 +5,7 @@
 
 import { checkCall, list } from "./check.js";
 import { OP } from "./contract.js";
-import type { FrameWriter } from "./frame.js";
+import type { FieldWriter } from "./frame.js";
 import {
   checkOne,
   READ,
@@ -44,14 +44,14 @@ const PUT = /* @__PURE__ */ new Set(["primaryKey", "attributes", "condition", "r
 const PUT_CALL = /* @__PURE__ */ new Set([...PUT, "tableName", "signal"]);
 
 /** PUT_ROW behind its key. */
-export function writePutRest(w: FrameWriter, given: PutRow): void {
+export function writePutRest(w: FieldWriter, given: PutRow): void {
   writeCondition(w, given.condition);
   writeReturn(w, given.returnContent);
   writeAttributes(w, given.attributes);
 }
 
 /** PUT_ROW behind its operation. */
-export function writePut(w: FrameWriter, tableName: unknown, given: PutRow): void {
+export function writePut(w: FieldWriter, tableName: unknown, given: PutRow): void {
   writeTable(w, tableName);
   writeKey(w, given.primaryKey, "primaryKey", "write");
   writePutRest(w, given);
@@ -61,7 +61,7 @@ const UPDATE = /* @__PURE__ */ new Set(["primaryKey", "put", "deleteVersions", "
 const UPDATE_CALL = /* @__PURE__ */ new Set([...UPDATE, "tableName", "signal"]);
 
 /** UPDATE_ROW behind its operation. */
-function writeUpdate(w: FrameWriter, tableName: unknown, given: UpdateRow): void {
+function writeUpdate(w: FieldWriter, tableName: unknown, given: UpdateRow): void {
   writeTable(w, tableName);
   writeKey(w, given.primaryKey, "primaryKey", "write");
   writeCondition(w, given.condition);
@@ -73,7 +73,7 @@ const DELETE = /* @__PURE__ */ new Set(["primaryKey", "condition", "returnConten
 const DELETE_CALL = /* @__PURE__ */ new Set([...DELETE, "tableName", "signal"]);
 
 /** DELETE_ROW behind its operation. */
-function writeDelete(w: FrameWriter, tableName: unknown, given: DeleteRow): void {
+function writeDelete(w: FieldWriter, tableName: unknown, given: DeleteRow): void {
   writeTable(w, tableName);
   writeKey(w, given.primaryKey, "primaryKey", "delete");
   writeCondition(w, given.condition);
@@ -83,7 +83,7 @@ function writeDelete(w: FrameWriter, tableName: unknown, given: DeleteRow): void
 const ROW = /* @__PURE__ */ new Set(["tableName", "put", "update", "delete"]);
 
 /** A row of a batch, with its operation before it. */
-function writeRow(w: FrameWriter, item: BatchWriteItem, what: string): void {
+function writeRow(w: FieldWriter, item: BatchWriteItem, what: string): void {
   const { tableName, put: asPut, update: asUpdate, delete: asDelete } = checkCall(item, ROW, what);
   checkOne([asPut, asUpdate, asDelete]);
   w.mark();
@@ -103,7 +103,7 @@ function writeRow(w: FrameWriter, item: BatchWriteItem, what: string): void {
 }
 
 /** A batch of rows: an operation on all of them. Errors name it as `what`. */
-function writeBatch(w: FrameWriter, op: OP, rows: readonly BatchWriteItem[], what: string, transaction?: string): void {
+function writeBatch(w: FieldWriter, op: OP, rows: readonly BatchWriteItem[], what: string, transaction?: string): void {
   const all = list(rows, "rows") as BatchWriteItem[];
   writeOp(w, op, transaction);
   w.uv(all.length);
@@ -111,21 +111,21 @@ function writeBatch(w: FrameWriter, op: OP, rows: readonly BatchWriteItem[], wha
 }
 
 /** PutRow (R1). `readWritten` reads the answer. */
-export function putRow(w: FrameWriter, request: PutRowRequest, transaction?: string): void {
+export function putRow(w: FieldWriter, request: PutRowRequest, transaction?: string): void {
   const given = checkCall(request, PUT_CALL, "putRow");
   writeOp(w, OP.PUT_ROW, transaction);
   writePut(w, given.tableName, given);
 }
 
 /** UpdateRow (R1). `readWritten` reads the answer. */
-export function updateRow(w: FrameWriter, request: UpdateRowRequest, transaction?: string): void {
+export function updateRow(w: FieldWriter, request: UpdateRowRequest, transaction?: string): void {
   const given = checkCall(request, UPDATE_CALL, "updateRow");
   writeOp(w, OP.UPDATE_ROW, transaction);
   writeUpdate(w, given.tableName, given);
 }
 
 /** DeleteRow (R1). `readWritten` reads the answer. */
-export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction?: string): void {
+export function deleteRow(w: FieldWriter, request: DeleteRowRequest, transaction?: string): void {
   const given = checkCall(request, DELETE_CALL, "deleteRow");
   writeOp(w, OP.DELETE_ROW, transaction);
   writeDelete(w, given.tableName, given);
@@ -134,7 +134,7 @@ export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction
 const GET_ROW_CALL = /* @__PURE__ */ new Set(["primaryKey", ...READ, "tableName", "signal"]);
 
 /** GetRow (R1). `readFound` reads the answer. */
-export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: string): void {
+export function getRow(w: FieldWriter, request: GetRowRequest, transaction?: string): void {
   const given = checkCall(request, GET_ROW_CALL, "getRow");
   writeOp(w, OP.GET_ROW, transaction);
   writeTable(w, given.tableName);
@@ -145,7 +145,7 @@ export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: str
 const TABLE_READ = /* @__PURE__ */ new Set(["tableName", "primaryKeys", ...READ]);
 
 /** BatchGetRow (R2). `readBatchFound` reads the answer. */
-export function batchGetRow(w: FrameWriter, tables: readonly BatchGetItem[]): void {
+export function batchGetRow(w: FieldWriter, tables: readonly BatchGetItem[]): void {
   const all = list(tables, "tables") as BatchGetItem[];
   w.u8(OP.BATCH_GET_ROW);
   w.uv(all.length);
@@ -160,7 +160,7 @@ export function batchGetRow(w: FrameWriter, tables: readonly BatchGetItem[]): vo
 const GET_RANGE_CALL = /* @__PURE__ */ new Set(["direction", "start", "end", "limit", ...READ, "tableName", "signal"]);
 
 /** GetRange (R3). `readRange` reads the answer. */
-export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?: string): void {
+export function getRange(w: FieldWriter, request: GetRangeRequest, transaction?: string): void {
   const given = checkCall(request, GET_RANGE_CALL, "getRange");
   writeOp(w, OP.GET_RANGE, transaction);
   writeTable(w, given.tableName);
@@ -172,14 +172,14 @@ export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?:
 }
 
 /** BatchWriteRow (R2). `readBatchWritten` reads the answer. */
-export function batchWriteRow(w: FrameWriter, rows: readonly BatchWriteItem[], transaction?: string): void {
+export function batchWriteRow(w: FieldWriter, rows: readonly BatchWriteItem[], transaction?: string): void {
   writeBatch(w, OP.BATCH_WRITE_ROW, rows, "batchWriteRow", transaction);
 }
 
 const START_LOCAL_TRANSACTION_CALL = /* @__PURE__ */ new Set(["tableName", "partitionKey", "signal"]);
 
 /** StartLocalTransaction (R7). `readStarted` reads the answer. */
-export function startLocalTransaction(w: FrameWriter, request: StartLocalTransactionRequest): void {
+export function startLocalTransaction(w: FieldWriter, request: StartLocalTransactionRequest): void {
   const given = checkCall(request, START_LOCAL_TRANSACTION_CALL, "startLocalTransaction");
   w.u8(OP.START_LOCAL_TRANSACTION);
   writeTable(w, given.tableName);
@@ -187,24 +187,24 @@ export function startLocalTransaction(w: FrameWriter, request: StartLocalTransac
 }
 
 /** CommitTransaction (R7). `readEnded` reads the answer. */
-export function commitTransaction(w: FrameWriter, id: string): void {
+export function commitTransaction(w: FieldWriter, id: string): void {
   w.u8(OP.COMMIT_TRANSACTION);
   w.str(id, "the transaction's id");
 }
 
 /** AbortTransaction (R7). `readEnded` reads the answer. */
-export function abortTransaction(w: FrameWriter, id: string): void {
+export function abortTransaction(w: FieldWriter, id: string): void {
   w.u8(OP.ABORT_TRANSACTION);
   w.str(id, "the transaction's id");
 }
 
 /** BatchWriteRow, all rows or none. `readBatchWritten` reads the answer. */
-export function batchWriteRowAtomic(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
+export function batchWriteRowAtomic(w: FieldWriter, rows: readonly BatchWriteItem[]): void {
   writeBatch(w, OP.BATCH_WRITE_ROW_ATOMIC, rows, "batchWriteRow");
 }
 
 /** Asks for the rows of PUT_ROWS to be stored. `readRowsStored` reads the answer. */
-export function storeRows(w: FrameWriter, number: number): void {
+export function storeRows(w: FieldWriter, number: number): void {
   w.u8(OP.STORE_ROWS);
   w.uv(number);
 }
@@ -212,7 +212,7 @@ export function storeRows(w: FrameWriter, number: number): void {
 const RANGE_CALL = /* @__PURE__ */ new Set(["start", "end", "filter", "tableName", "signal"]);
 
 /** An operation on the rows of a range that pass a filter. Errors name it as `what`. */
-function writeRange(w: FrameWriter, op: OP, request: CountRowsRequest | DeleteRangeRequest, what: string): void {
+function writeRange(w: FieldWriter, op: OP, request: CountRowsRequest | DeleteRangeRequest, what: string): void {
   const given = checkCall(request, RANGE_CALL, what);
   w.u8(op);
   writeTable(w, given.tableName);
@@ -222,28 +222,28 @@ function writeRange(w: FrameWriter, op: OP, request: CountRowsRequest | DeleteRa
 }
 
 /** CountRows: the rows of a range, as far as one call reads (R3). `readCounted` reads the answer. */
-export function countRows(w: FrameWriter, request: CountRowsRequest): void {
+export function countRows(w: FieldWriter, request: CountRowsRequest): void {
   writeRange(w, OP.COUNT_ROWS, request, "countRows");
 }
 
 /** The client has all answers to requests below this number. It gets no answer to this. `readUnsigned` reads the answer. */
-export function acknowledge(w: FrameWriter, number: number): void {
+export function acknowledge(w: FieldWriter, number: number): void {
   w.u8(OP.ACKNOWLEDGE);
   w.uv(number);
 }
 
 /** A request to the door of the Azure Table service (Z2), as it came (`doors/mod.rs`). `readPassed` reads the answer. */
-export function azure(w: FrameWriter, bytes: Uint8Array): void {
+export function azure(w: FieldWriter, bytes: Uint8Array): void {
   w.u8(OP.AZURE);
   w.binary(bytes);
 }
 
 /** Writes of rows of any tables, all of them or none. The service has no such operation. `readBatchWritten` reads the answer. */
-export function atomic(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
+export function atomic(w: FieldWriter, rows: readonly BatchWriteItem[]): void {
   writeBatch(w, OP.ATOMIC, rows, "atomic");
 }
 
 /** Deletes the rows of a range, as far as one call goes. The service has no such operation. `readCounted` reads the answer. */
-export function deleteRange(w: FrameWriter, request: DeleteRangeRequest): void {
+export function deleteRange(w: FieldWriter, request: DeleteRangeRequest): void {
   writeRange(w, OP.DELETE_RANGE, request, "deleteRange");
 }

@@ -4,7 +4,7 @@ import { invalid } from "../types/errors.js";
 import { Double } from "../types/double.js";
 import { checkOwn, has } from "./check.js";
 import { TAG } from "./contract.js";
-import type { FrameWriter } from "./frame.js";
+import type { FieldWriter } from "./frame.js";
 import { isBytes, lengthOf } from "./bytes.js";
 import { kindOf, shown } from "./kinds.js";
 
@@ -43,7 +43,7 @@ function tooLong(length: number, name: string, place: Place): Error {
 }
 
 /** Writes one value with its tag. */
-export function writeValue(w: FrameWriter, value: unknown, name: string, place: Place): void {
+export function writeValue(w: FieldWriter, value: unknown, name: string, place: Place): void {
   switch (typeof value) {
     case "string":
       if (value.length > FAR) throw tooLong(new TextEncoder().encode(value).length, name, place);
@@ -91,7 +91,7 @@ function finite(value: number, name: string, place: Place): void {
   if (!Number.isFinite(value)) throw invalid(`Infinity can't be set to double value. It was given for ${label(place, name)}.`);
 }
 
-function writeDouble(w: FrameWriter, value: number, name: string, place: Place): void {
+function writeDouble(w: FieldWriter, value: number, name: string, place: Place): void {
   finite(value, name, place);
   // Beyond 2^53 a number stands for several integers. Stored as an Integer, it might be a neighbour of the intended one.
   if (Number.isInteger(value)) {
@@ -140,7 +140,7 @@ function refuse(value: unknown, name: string, place: Place): Error {
 }
 
 /** Writes an integer without a tag. `what` names it in messages. */
-export function writeInteger(w: FrameWriter, value: unknown, what: () => string): void {
+export function writeInteger(w: FieldWriter, value: unknown, what: () => string): void {
   if (typeof value === "number" && Number.isSafeInteger(value)) w.sv(value);
   else if (typeof value === "bigint" && value >= MIN_I64 && value <= MAX_I64) {
     const number = Number(value);
@@ -153,7 +153,7 @@ export function writeInteger(w: FrameWriter, value: unknown, what: () => string)
 }
 
 /** Writes a primary key. */
-export function writeKey(w: FrameWriter, key: unknown, argument: string, use: KeyUse): void {
+export function writeKey(w: FieldWriter, key: unknown, argument: string, use: KeyUse): void {
   if (typeof key !== "object" || key === null || Array.isArray(key)) {
     throw invalid(`The argument '${argument}' is ${kindOf(key)}; it must be an object of key columns, such as { id: 1 }.`);
   }
