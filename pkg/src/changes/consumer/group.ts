@@ -21,7 +21,8 @@ import type {
   ListConsumerGroupsRequest,
 } from "../../types/consumer.js";
 import { abortReason, SIGNAL, signalOf, whenAborted } from "../../client/signals.js";
-import { awaitRecords, findShards, getStreamRecord, isOfAccount, iteratorOf, type ShardStart, shardsOf, streamOf } from "../streams.js";
+import { findShards, type ShardStart } from "../reader.js";
+import { awaitRecords, getStreamRecord, isOfAccount, iteratorOf, shardsOf, streamOf } from "../streams.js";
 import type { StreamShard } from "../../types/streams.js";
 import type { CallOptions, KeyValue } from "../../types/rows.js";
 import { type Asked, check, nameOf } from "./request.js";
