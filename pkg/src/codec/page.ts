@@ -84,6 +84,15 @@ function planOf(page: Uint8Array, namesAt: number, textAt: number, end: number):
   return { bytes: page.slice(namesAt, at), split: textAt - namesAt, names, keys, odd: names.includes("__proto__"), shape: { indexes: [], names: NO_NAMES } };
 }
 
+/** Gets a version of a column: its name, the tag of its type, its version, its value. Returns true to end the visit. */
+export type CellVisitor = (name: string, type: number, version: number, value: Value) => boolean;
+
+/** A row whose cells can be visited without making objects of them. */
+export interface CellRow extends Row {
+  /** What has its cells, and two numbers that say to that which row is meant. */
+  readonly place: readonly [Pick<Page, "eachCell">, at: number, textAt: number];
+}
+
 /** A page of rows. */
 export class Page {
   /** The number of rows. */
@@ -205,7 +214,7 @@ export class Page {
   }
 
   /** Calls `visit` for every version of every column of the row at `at`, until it returns true. */
-  eachCell(at: number, textAt: number, visit: (name: string, type: number, version: number, value: Value) => boolean): void {
+  eachCell(at: number, textAt: number, visit: CellVisitor): void {
     const cursor = this.cursor(at, textAt);
     const { keys, names } = this.plan;
     for (let i = 0; i < keys.length; i++) cursor.skipValue();
@@ -328,7 +337,7 @@ function columnsOf(this: PageRow): Readonly<Record<string, readonly Cell[]>> {
 const { __defineGetter__: defineGetter } = Object.prototype as unknown as { __defineGetter__(this: object, name: string, get: (this: never) => unknown): void };
 
 /** A row in a page. */
-export class PageRow implements Row {
+export class PageRow implements CellRow {
   /** Own members, so that spreads, structured clones and tests of equality of a row see its contents. */
   declare readonly primaryKey: Record<string, KeyValue>;
   declare readonly columns: Readonly<Record<string, readonly Cell[]>>;

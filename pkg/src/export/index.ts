@@ -1,7 +1,7 @@
 /** Exports the rows of a table. Loaded on first use. */
 
 import { checkName, checkPositive, list, takeArguments } from "../codec/check.js";
-import type { PageRow } from "../codec/page.js";
+import type { CellRow } from "../codec/page.js";
 import { copyFilter } from "../codec/filter.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
@@ -49,7 +49,7 @@ function checked(options: ExportOptions): ExportOptions {
 }
 
 /** The pages of the rows. */
-export function pagesOf(db: ExportSource, tableName: string, keyNames: readonly string[], options: ExportOptions): AsyncIterable<readonly PageRow[]> {
+export function pagesOf(db: ExportSource, tableName: string, keyNames: readonly string[], options: ExportOptions): AsyncIterable<readonly CellRow[]> {
   const { columns, versions, start, end, filter, limit, signal } = options;
   return db.scanPages({
     tableName,
@@ -61,11 +61,11 @@ export function pagesOf(db: ExportSource, tableName: string, keyNames: readonly 
     maxVersions: versions === "all" ? ALL_VERSIONS : (versions ?? 1),
     // With a column of the key, rows without any of the columns come too. A filter reads others as well.
     columnsToGet: columns === undefined || filter !== undefined ? undefined : [...keyNames, ...columns],
-  }) as AsyncIterable<readonly PageRow[]>;
+  }) as AsyncIterable<readonly CellRow[]>;
 }
 
 /** The names of all attribute columns, in order of their names. */
-async function columnNames(pages: AsyncIterable<readonly PageRow[]>): Promise<string[]> {
+async function columnNames(pages: AsyncIterable<readonly CellRow[]>): Promise<string[]> {
   const names = new Set<string>();
   let last: readonly string[] | undefined;
   for await (const rows of pages) {
@@ -120,7 +120,7 @@ async function formOf(db: ExportSource, tableName: string, keyNames: readonly st
 
 /** The texts of a file. `count` hears of each page. */
 async function* texts(
-  pages: AsyncIterable<readonly PageRow[]>,
+  pages: AsyncIterable<readonly CellRow[]>,
   form: () => Promise<Form>,
   count: (rows: number) => void,
 ): AsyncGenerator<string, void, undefined> {

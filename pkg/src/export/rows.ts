@@ -2,11 +2,11 @@
 
 import { toBase64 } from "../codec/base64.js";
 import { TAG } from "../codec/contract.js";
-import type { PageRow } from "../codec/page.js";
+import type { CellRow } from "../codec/page.js";
 import type { KeyValue, Value } from "../types/data.js";
 
 /** Makes the text of a row. */
-export type RowPrinter = (row: PageRow) => string;
+export type RowPrinter = (row: CellRow) => string;
 
 /** A number of JSON. JavaScript writes no sign of a zero. */
 const number = (value: number | bigint): string => (Object.is(value, -0) ? "-0" : String(value));
@@ -46,7 +46,7 @@ export const exact =
   };
 
 /** Calls `visit` for each column of the key, and each attribute with its newest value. */
-function each(row: PageRow, visit: (name: string, value: Value, type?: number) => void): void {
+function each(row: CellRow, visit: (name: string, value: Value, type?: number) => void): void {
   for (const [name, value] of Object.entries(row.primaryKey)) visit(name, value);
   const [page, at, textAt] = row.place;
   page.eachCell(at, textAt, (name, type, _version, value) => {
