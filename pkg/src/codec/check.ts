@@ -188,3 +188,10 @@ export function count(value: unknown, argument: string, least: number): asserts 
     throw wrongArgument(argument, typeof value === "number" ? String(value) : kindOf(value), `an integer of at least ${least}`);
   }
 }
+
+/** Checks a choice; the first one is the default. */
+export function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
+  if (value === undefined) return known[0];
+  if (!known.includes(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be one of ${known.join(", ")}.`);
+  return value;
+}

@@ -1,13 +1,13 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
-import { checkArguments } from "../codec/check.js";
+import { checkArguments, oneOf } from "../codec/check.js";
 import { local, toError } from "../types/errors.js";
 import type { Glue, InstanceCalls } from "../host/glue.js";
 import { engineOf } from "./engines.js";
 import { witness } from "../host/witness.js";
 import { loadModule, moduleSource } from "../platform/loader.js";
 import { PATIENCE, registerWork, settled, within } from "../tabs/lock.js";
-import { checkInstanceName, checkKind, checkQuotas, oneOf, placeInFiles } from "./options.js";
+import { checkInstanceName, checkKind, checkQuotas, placeInFiles } from "./options.js";
 import type { Platform } from "../platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "../client/signals.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "../types/rows.js";

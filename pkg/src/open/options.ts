@@ -2,9 +2,9 @@
 
 import { readClock } from "../host/clock.js";
 import * as check from "../codec/arguments.js";
-import { checkArguments } from "../codec/check.js";
+import { checkArguments, oneOf } from "../codec/check.js";
 import { prices } from "../codec/contract-arguments.js";
-import { kindOf, shown } from "../codec/kinds.js";
+import { kindOf } from "../codec/kinds.js";
 import { invalid, local } from "../types/errors.js";
 import type { EngineOptions, StorageKind } from "../host/host.js";
 import { IN_FILES } from "../tabs/lock.js";
@@ -62,13 +62,6 @@ const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 const MOST_CACHE = 2 ** 31;
 const MOST_MEMTABLE = 2 ** 28;
 const MOST_RESERVE = 2 ** 28;
-
-/** Checks a choice; the first one is the default. */
-export function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
-  if (value === undefined) return known[0];
-  if (!known.includes(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be one of ${known.join(", ")}.`);
-  return value;
-}
 
 function flag(value: boolean | undefined, argument: string): boolean | undefined {
   if (value !== undefined && typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);

@@ -1,10 +1,9 @@
 /** Loads all code of the package in advance: for pages that go offline. Loaded on first use. */
 
 import { loadCode } from "../client/code.js";
-import { list } from "../codec/check.js";
+import { list, oneOf } from "../codec/check.js";
 import type { ModuleName } from "../host/host.js";
 import { isSplit, moduleSource } from "../platform/loader.js";
-import { oneOf } from "./options.js";
 import type { Platform } from "../platform/platform.js";
 import type { WasmModules } from "../types/rows.js";
 
