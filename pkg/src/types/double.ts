@@ -1,6 +1,6 @@
 /** Doubles without a fraction. Apart from the other values, because the name of a class keeps it in each bundle that has its module. */
 
-import { named } from "./named.js";
+import { shared } from "./named.js";
 import { Operand } from "./values.js";
 
 /** A number to store as a Double even without a fraction; made by {@link double}. */
@@ -14,7 +14,7 @@ export class Double extends Operand {
     this.value = value;
   }
 }
-named(Double, "Double");
+shared(Double, "Double");
 
 /**
  * Marks a number as a Double: `3` is stored as an Integer, `double(3)` is not.

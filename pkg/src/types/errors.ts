@@ -1,6 +1,6 @@
 /** The errors that callers see, and how they travel from the engine. */
 
-import { named } from "./named.js";
+import { named, shared } from "./named.js";
 
 /** An error as it comes from the engine or over a message port. */
 export interface ErrorRecord {
@@ -89,7 +89,7 @@ export class TabStoreError extends Error {
 }
 // On the prototype, so that it is not an own property of every error.
 named(TabStoreError.prototype, "TabStoreError");
-named(TabStoreError, "TabStoreError");
+shared(TabStoreError, "TabStoreError");
 
 /**
  * A wrong argument, refused before the engine is asked. The message begins with the fault.

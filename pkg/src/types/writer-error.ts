@@ -2,7 +2,7 @@
 
 import type { Consumed } from "./data.js";
 import { type ErrorRecord, TabStoreError } from "./errors.js";
-import { named } from "./named.js";
+import { named, shared } from "./named.js";
 
 /** A row that a {@link RowWriter} or an import could not store. */
 export interface WriterFailure {
@@ -46,4 +46,4 @@ export class WriterError extends TabStoreError {
   }
 }
 named(WriterError.prototype, "WriterError");
-named(WriterError, "WriterError");
+shared(WriterError, "WriterError");
