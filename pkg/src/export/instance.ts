@@ -23,6 +23,7 @@ import type { Database } from "../types/database.js";
 import type { ExportInstanceOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import type { ByteSource } from "../import/source.js";
 import type { CreateTableRequest, KeyColumn, TableDescription } from "../types/tables.js";
+import type { Metrics } from "../types/metrics.js";
 import type { NewRow, RowWriter } from "../types/writer.js";
 import { TABLE as GROUPS } from "../changes/consumer/table.js";
 import { checkListener, pagesOf } from "./index.js";
@@ -44,7 +45,6 @@ export type InstanceTarget = Pick<
   Database,
   | "name"
   | "persistence"
-  | "metrics"
   | "listTable"
   | "describeTable"
   | "createTable"
@@ -55,7 +55,10 @@ export type InstanceTarget = Pick<
   | "writer"
   | "updateRow"
   | "addDefinedColumn"
->;
+> & {
+  /** The store's clock. */
+  metrics(options: CallOptions): Promise<Pick<Metrics, "now">>;
+};
 
 /** What is needed to create a table again. */
 type TableForm = Omit<CreateTableRequest, "signal" | "ifNotExists">;
@@ -90,7 +93,7 @@ function formOf({
     maxVersionOffset,
     allowUpdate,
     definedColumns,
-    enableLocalTransaction,
+    enableLocalTransaction: enableLocalTransaction ?? undefined,
     reservedThroughput: { read: reservedThroughput.read, write: reservedThroughput.write },
     indexes: indexes.map(({ indexName, type, primaryKey: key, columns, timeToLive: live }) => ({
       indexName,
@@ -132,7 +135,9 @@ export async function exportInstance(
       `The argument 'tables' names '${index.tableName}', which is an index of the table '${index.indexOf}'.`,
       "Indexes are made anew from their tables.",
     );
-  const tables = described.filter(({ indexOf }) => indexOf === null).map(formOf);
+  // An instance of the service tells indexes by their tables alone.
+  const indexNames = new Set(described.flatMap(({ indexes }) => indexes.map(({ indexName }) => indexName)));
+  const tables = described.filter(({ indexOf, tableName }) => indexOf === null && !indexNames.has(tableName)).map(formOf);
   let [tableName, rows, bytes] = ["", 0, 0];
   async function* lines(): AsyncGenerator<string, void, undefined> {
     const head: Head = { tabstore: "instance", form: FORM, name: db.name, exportedAt: Date.now(), tables };

@@ -37,13 +37,13 @@ function difference(wanted: CreateTableRequest, there: TableDescription): string
   );
 }
 
-/** What was given of some values, and is different. */
+/** What was given of some values, and is different. `null`: it is not known. */
 function given<Name extends string>(
   wanted: { readonly [name in Name]?: unknown },
   there: { readonly [name in Name]: unknown },
   names: readonly Name[],
 ): string | undefined {
-  const name = names.find((one) => wanted[one] !== undefined && String(wanted[one]) !== String(there[one]));
+  const name = names.find((one) => wanted[one] !== undefined && there[one] !== null && String(wanted[one]) !== String(there[one]));
   return name === undefined ? undefined : `its ${name} is ${there[name]}, not ${wanted[name]}`;
 }
 

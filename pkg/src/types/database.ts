@@ -76,8 +76,11 @@ import type { Transaction } from "./transaction.js";
 export interface Database extends Inspection {
   /** The instance's name, as given to `open`. */
   readonly name: string;
-  /** The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. */
-  readonly persistence: "indexeddb" | "files" | "memory";
+  /**
+   * The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. `"service"` is an instance of
+   * the Table Store service, to which `connect` of `tabstore/cloud` connects.
+   */
+  readonly persistence: "indexeddb" | "files" | "memory" | "service";
   /** Whether this tab has the engine, or follows the tab that has it. In memory it is always `"leader"`. */
   readonly role: Role;
   /** Whether `close` was called, or the engine has failed. */

@@ -160,13 +160,13 @@ export interface TableDescription {
   readonly definedColumns: readonly DefinedColumn[];
   /** The secondary indexes. */
   readonly indexes: readonly IndexDescription[];
-  /** The base table's name, if this is an index table, else `null`. */
+  /** The base table's name, if this is an index table, else `null`. Through a connection of `tabstore/cloud` always `null`. */
   readonly indexOf: string | null;
-  /** Whether the table allows transactions. */
-  readonly enableLocalTransaction: boolean;
+  /** Whether the table allows transactions. `null` through a connection of `tabstore/cloud`: the service does not tell. */
+  readonly enableLocalTransaction: boolean | null;
   /** Its stream, or `null` [ST1]. */
   readonly stream: StreamDescription | null;
-  /** Its partitions, ascending by key; at least one [P1]. */
+  /** Its partitions, ascending by key; at least one [P1]. Through a connection of `tabstore/cloud` none: the service does not tell them. */
   readonly partitions: readonly PartitionDescription[];
 }
 
@@ -205,9 +205,12 @@ export interface IndexDescription {
   readonly timeToLive: number;
   /** `"FULL"` while it is built over older rows and cannot be read; then `"INCR"`. */
   readonly phase: "FULL" | "INCR";
-  /** Older rows that the build has processed so far. */
+  /** Older rows that the build has processed so far. Through a connection of `tabstore/cloud` 0. */
   readonly builtRows: number;
-  /** Milliseconds that the index is behind its table: 0 once it is built, because both are written in one step. */
+  /**
+   * Milliseconds that the index is behind its table: 0 once it is built, because both are written in one step. Through a connection of
+   * `tabstore/cloud` also 0, though the service writes a global index a moment later.
+   */
   readonly lagMs: number;
   /**
    * Why the last try of the build failed, such as `QuotaExceeded`, else `null`. It is tried again automatically: after a

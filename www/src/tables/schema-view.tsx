@@ -254,7 +254,7 @@ export function SchemaView({ table }: PartProps) {
       <Defined table={table} />
       <Indexes table={table} />
       <Stream table={table} />
-      {!table.enableLocalTransaction && <p class="hint">The table does not allow local transactions.</p>}
+      {table.enableLocalTransaction === false && <p class="hint">The table does not allow local transactions.</p>}
     </div>
   );
 }
