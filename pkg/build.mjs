@@ -10,6 +10,7 @@
 //   dist/node.js         for Node and Deno
 //   dist/azure.js        the Azure Table service, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
+//   dist/cloud.js        connections to the service, with chunks that only some of them load
 //   dist/shell.js        the command line, beside any of these
 //   dist/cli.js          the program `npx tabstore`
 //   dist/vite.js         the plugin for Vite
@@ -187,7 +188,9 @@ await build({
     react: "src/react.ts",
   },
 });
+// What not every schema and not every connection needs is loaded on first use.
 await build({ ...beside, entryPoints: { schema: "src/schema/index.ts" }, splitting: true, chunkNames: "[name]-[hash]" });
+await build({ ...beside, entryPoints: { cloud: "src/cloud/index.ts" }, splitting: true, chunkNames: "cloud-[name]-[hash]" });
 
 /** The program takes the database and the shell from the files beside it. */
 const siblings = {
@@ -238,6 +241,7 @@ for (const entry of [
   "timeline/index.d.ts",
   "shell/index.d.ts",
   "schema/index.d.ts",
+  "cloud/index.d.ts",
   "react.d.ts",
   "console/vite.d.ts",
   "console/inspector.d.ts",

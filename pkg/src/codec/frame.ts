@@ -46,7 +46,7 @@ function tooLarge(size: number): Error {
 }
 
 /** Whether a text can be written as UTF-8 without loss: each half of a surrogate pair has its other half beside it. */
-function isWellFormed(text: string): boolean {
+export function isWellFormed(text: string): boolean {
   const native = (text as { isWellFormed?: () => boolean }).isWellFormed;
   return native ? native.call(text) : !/\p{Surrogate}/u.test(text);
 }

@@ -1,0 +1,112 @@
+/** Reads and writes of many rows in one call. Loaded on first use. */
+
+import type { TabStoreError } from "../types/errors.js";
+import type { BatchGetResult, BatchWriteResult } from "../types/rows.js";
+import type { Connection } from "./connection.js";
+import { damaged } from "./errors.js";
+import { BatchAnswer, BatchGetRow, BatchWriteRow } from "./messages.js";
+import type { Fields } from "./protobuf.js";
+import { batchGetRequest, type TableRead, type Write, writeInBatch } from "./requests.js";
+import { consumedOf, rowOf } from "./row-calls.js";
+import { pause, serviceError } from "./service.js";
+
+type RowOfAnswer = NonNullable<NonNullable<NonNullable<Fields<typeof BatchAnswer>["tables"]>[number]["rows"]>[number]>;
+
+/** The error of a row of a batch. */
+function failure(connection: Connection, { error = {} }: RowOfAnswer, tableName: string, repeatable: boolean): TabStoreError {
+  if (error.code === "OTSInvalidPK" || error.code === "OTSObjectNotExist") connection.forget(tableName);
+  return serviceError(error, undefined, repeatable);
+}
+
+/** Reads rows, and those again that were refused for now. */
+export async function readAll(connection: Connection, reads: readonly TableRead[], signal: AbortSignal | undefined): Promise<BatchGetResult[][]> {
+  const results: BatchGetResult[][] = reads.map(() => []);
+  let left = reads.map(({ keys }) => keys.map((_, place) => place));
+  for (let tries = 1; ; tries++) {
+    const asked = reads.map((read, at) => ({ ...read, keys: left[at].map((place) => read.keys[place]) }));
+    const answers = await readOnce(connection, asked, signal);
+    left.forEach((places, at) => places.forEach((place, i) => (results[at][place] = answers[at][i])));
+    let delay: number | undefined;
+    left = left.map((places, at) =>
+      places.filter((place) => {
+        const { error } = results[at][place];
+        const wait = error && connection.service.retry.delay(error, tries, true);
+        delay ??= wait;
+        return wait !== undefined;
+      }),
+    );
+    if (delay === undefined) return results;
+    await pause(delay, signal);
+  }
+}
+
+async function readOnce(connection: Connection, reads: readonly TableRead[], signal: AbortSignal | undefined): Promise<BatchGetResult[][]> {
+  const names = await Promise.all(reads.map(({ tableName }) => connection.keyNames(tableName, signal)));
+  const request = { tables: reads.map((read, at) => batchGetRequest(read, names[at])) };
+  const { tables = [] } = await connection.service.call("BatchGetRow", BatchGetRow, request, BatchAnswer, signal);
+  return reads.map(({ keys, tableName }, at) => {
+    const rows = tables[at]?.rows ?? [];
+    if (rows.length !== keys.length) throw damaged(`it has ${rows.length} results for ${keys.length} keys of the table '${tableName}'`);
+    return rows.map(
+      (row): BatchGetResult =>
+        row.isOk
+          ? { ok: true, row: rowOf(row.row, connection), consumed: consumedOf(row.consumed) }
+          : { ok: false, error: failure(connection, row, tableName, true) },
+    );
+  });
+}
+
+/** How rows are written. */
+interface Writing {
+  readonly signal: AbortSignal | undefined;
+  /** All of them or none. */
+  readonly isAtomic: boolean;
+  readonly transactionId: string | undefined;
+}
+
+/** Writes rows, and those again that were refused for now. `ids` are the same text for the same row. */
+export async function writeAll(connection: Connection, writes: readonly Write[], ids: readonly string[], writing: Writing): Promise<BatchWriteResult[]> {
+  const { signal, isAtomic, transactionId } = writing;
+  const results: BatchWriteResult[] = [];
+  let left = writes.map((_, i) => i);
+  for (let tries = 1; ; tries++) {
+    const asked = left.map((i) => writes[i]);
+    const answers = await writeOnce(connection, asked, writing);
+    left.forEach((i, place) => (results[i] = answers[place]));
+    // What a later row of the batch has changed must not be undone by an earlier one.
+    const isLate = (i: number): boolean => results.some(({ ok }, j) => j > i && ok && ids[j] === ids[i]);
+    let delay: number | undefined;
+    left = left.filter((i) => {
+      const { error } = results[i];
+      const wait = error === undefined || isLate(i) ? undefined : connection.service.retry.delay(error, tries, false);
+      delay ??= wait;
+      return wait !== undefined;
+    });
+    if (delay === undefined || transactionId !== undefined || (isAtomic && left.length < writes.length)) return results;
+    await pause(delay, signal);
+  }
+}
+
+async function writeOnce(connection: Connection, writes: readonly Write[], { signal, isAtomic, transactionId }: Writing): Promise<BatchWriteResult[]> {
+  const byTable = new Map<string, number[]>();
+  writes.forEach(({ tableName }, i) => byTable.set(tableName, [...(byTable.get(tableName) ?? []), i]));
+  const groups = [...byTable];
+  const names = await Promise.all(groups.map(([tableName]) => connection.keyNames(tableName, signal)));
+  const request = {
+    tables: groups.map(([tableName, places], at) => ({ tableName, rows: places.map((i) => writeInBatch(writes[i], names[at])) })),
+    transactionId,
+    isAtomic: isAtomic || undefined,
+  };
+  const { tables = [] } = await connection.service.call("BatchWriteRow", BatchWriteRow, request, BatchAnswer, signal);
+  const results: BatchWriteResult[] = [];
+  groups.forEach(([tableName, places], at) => {
+    const rows = tables[at]?.rows ?? [];
+    if (rows.length !== places.length) throw damaged(`it has ${rows.length} results for ${places.length} rows of the table '${tableName}'`);
+    rows.forEach((row, i) => {
+      results[places[i]] = row.isOk
+        ? { ok: true, consumed: consumedOf(row.consumed), row: rowOf(row.row, connection) }
+        : { ok: false, error: failure(connection, row, tableName, false) };
+    });
+  });
+  return results;
+}
