@@ -80,11 +80,15 @@ export class CloudDatabase extends RowCalls implements Supported {
   readonly persistence = "service";
   readonly role = "leader";
 
-  /** `pollInterval`: milliseconds between two looks for new records of a stream. */
+  /**
+   * `pollInterval`: milliseconds between two looks for new records of a stream. `typed`: it has typed tables, which ask for `allowChosen` of
+   * each key that the store gives, whether the application chooses any or not.
+   */
   constructor(
     readonly name: string,
     connection: Connection,
     private readonly pollInterval: number,
+    private readonly typed: boolean,
   ) {
     super(connection, (rows, writes, work) => connection.inOrder(rows, writes, work));
   }
@@ -93,7 +97,8 @@ export class CloudDatabase extends RowCalls implements Supported {
     return this.closedBy !== undefined;
   }
 
-  async createTable(request: CreateTableRequest): Promise<void> {
+  async createTable(given: CreateTableRequest): Promise<void> {
+    const request = this.typed ? { ...given, primaryKey: given.primaryKey.map(({ allowChosen: _, ...column }) => column) } : given;
     if (Object(request) !== request || !has(request, "ifNotExists")) return this.table("createTable", request);
     const { ifNotExists, ...plain } = request;
     if (ifNotExists !== undefined && typeof ifNotExists !== "boolean")

@@ -65,7 +65,7 @@ function readEndpoint(endpoint: unknown): { readonly endpoint: string; readonly 
   return { endpoint: url.origin + url.pathname.replace(/\/+$/, ""), instance: isNamed ? label : undefined };
 }
 
-function connection(endpoint: string, credentials: CredentialsSource, options: ConnectOptions = {}): Database {
+function connection(endpoint: string, credentials: CredentialsSource, options: ConnectOptions = {}, typed = false): Database {
   const given = checkArguments(options, OPTIONS, "connect");
   const { instanceName, region, timeout = 30_000, pollInterval = 1000, fetch: own } = given;
   signalOf(given)?.throwIfAborted();
@@ -91,7 +91,7 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
     verify: oneOf(given.verify, "verify", ["visible", "always", "never"]),
   });
   const bigints = oneOf(given.integers, "integers", ["auto", "bigint"]) === "bigint";
-  return new CloudDatabase(name, new Connection(service, bigints), Math.min(pollInterval, LONGEST)) as unknown as Database;
+  return new CloudDatabase(name, new Connection(service, bigints), Math.min(pollInterval, LONGEST), typed) as unknown as Database;
 }
 
 /**
@@ -128,5 +128,5 @@ export async function connect(
 ): Promise<unknown> {
   const attach = options?.schema?.[ATTACH];
   if (attach === undefined) return connection(endpoint, credentials, options);
-  return attach({ options, double, open: async (plain: ConnectOptions) => connection(endpoint, credentials, plain) });
+  return attach({ options, double, open: async (plain: ConnectOptions) => connection(endpoint, credentials, plain, true) });
 }
