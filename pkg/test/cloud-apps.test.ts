@@ -389,3 +389,29 @@ test("errors and Doubles of one entry of the package are those of another", { sk
   await db.close();
   await behind.close();
 });
+
+test("the built entry loads its other files, which work with what it has made", { skip }, async () => {
+  const built = (await import(pathToFileURL(path.resolve("dist/cloud.js")).href)) as typeof import("../src/cloud/index.js");
+  const package_ = await load();
+  const behind = await package_.open("demo", { storage: "memory" });
+  const service = new TestService(behind, package_);
+  const db = await built.connect(ENDPOINT, SIGNER, { fetch: service.fetch, pollInterval: 5 });
+  await db.createTable({ ...TABLE, stream: { enabled: true, expirationHours: 24 } });
+  await db.batchWriteRow([1, 2].map((id) => ({ tableName: "row", put: { primaryKey: { id }, attributes: { n: id } } })));
+  const tx = await db.startLocalTransaction({ tableName: "row", partitionKey: { id: 1 } });
+  await tx.updateRow({ tableName: "row", primaryKey: { id: 1 }, increment: { n: 10 } });
+  await tx.commit();
+  const [[{ row }]] = (await db.batchGetRow([{ tableName: "row", primaryKeys: [{ id: 1 }] }])) as unknown as [[{ row: { get(name: string): unknown } }]];
+  assert.equal(row.get("n"), 11);
+  assert.equal((await db.count({ tableName: "row" })).count, 2);
+  const changes: string[] = [];
+  for await (const { type } of db.changes({ tableName: "row", once: true })) changes.push(type);
+  assert.equal(changes.length, 3);
+  await db.importRows("row", [{ id: 3, n: 3 }]);
+  assert.equal((await new Response(await db.exportRows("row")).text()).trim().split("\n").length, 3);
+  const error: unknown = await db.deleteTable("none").catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof built.TabStoreError && error.code === "OTSObjectNotExist");
+  await assert.rejects(db.metrics(), (thrown) => thrown instanceof built.TabStoreError && thrown.code === "Unsupported");
+  await db.close();
+  await behind.close();
+});

@@ -1,7 +1,8 @@
 /** The same application on an instance in this process and through a connection: calls about rows and tables. */
 
-import { col, double, INF_MAX, INF_MIN, AUTO_INCREMENT } from "../src/cloud/index.js";
+import { AUTO_INCREMENT, double, INF_MAX, INF_MIN } from "../src/cloud/index.js";
 import type { Database } from "../src/index.js";
+import { col } from "../src/types/filter.js";
 import { NOW, same } from "./support/cloud.js";
 
 const READING = {

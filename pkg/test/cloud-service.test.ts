@@ -195,6 +195,7 @@ test("a signal cancels a call with its reason: before it, under way, and between
   const waiting = new AbortController();
   const busy = await with_([failing(503, "OTSServerBusy")], { retry: { minDelay: 60_000, maxDelay: 60_000 } });
   const call = put(busy.db, waiting.signal);
+  while (busy.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   setTimeout(() => waiting.abort(reason), 20);
   await assert.rejects(call, (error) => error === reason);
   assert.equal(busy.asked.length, 1);
@@ -209,15 +210,19 @@ test("operations on one row keep their call order, reads of it run together, and
     return answered(path, m.RowAnswer, ROW);
   };
   const { db } = await with_([held]);
-  const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+  // Waits for so many requests; more would come at once too.
+  const turn = async (requests: number) => {
+    while (order.length < requests) await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  };
   const calls = [put(db), get(db), get(db), db.deleteRow({ tableName: "t", primaryKey }), db.putRow({ tableName: "t", primaryKey: { id: 2 } })];
-  await turn();
-  assert.deepEqual(order.splice(0).sort(), ["/PutRow", "/PutRow"]);
+  await turn(2);
+  assert.deepEqual(order.splice(0), ["/PutRow", "/PutRow"]);
   for (const release of releases.splice(0)) release();
-  await turn();
+  await turn(2);
   assert.deepEqual(order.splice(0), ["/GetRow", "/GetRow"]);
   for (const release of releases.splice(0)) release();
-  await turn();
+  await turn(1);
   assert.deepEqual(order.splice(0), ["/DeleteRow"]);
   for (const release of releases.splice(0)) release();
   await Promise.all(calls);

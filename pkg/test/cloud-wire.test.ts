@@ -6,12 +6,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AUTO_INCREMENT, col, connect, double } from "../src/cloud/index.js";
+import { AUTO_INCREMENT, connect, double } from "../src/cloud/index.js";
 import * as m from "../src/cloud/messages.js";
 import { crc8, readRows, writeRow } from "../src/cloud/plain-buffer.js";
 import { decode, encode, message } from "../src/cloud/protobuf.js";
 import { authorizationOf, signed, v4Key } from "../src/cloud/sign.js";
 import type { Database } from "../src/index.js";
+import { col } from "../src/types/filter.js";
 import { answered, ENDPOINT, SIGNER } from "./support/service.js";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

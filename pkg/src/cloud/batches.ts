@@ -1,21 +1,41 @@
 /** Reads and writes of many rows in one call. Loaded on first use. */
 
-import type { TabStoreError } from "../types/errors.js";
-import type { BatchGetResult, BatchWriteResult } from "../types/rows.js";
+import { TabStoreError, toRecord } from "../types/errors.js";
+import type { BatchGetResult, BatchWriteResult, WriteResult } from "../types/rows.js";
 import type { Connection } from "./connection.js";
-import { damaged } from "./errors.js";
+import { damaged, unsupported } from "./errors.js";
 import { BatchAnswer, BatchGetRow, BatchWriteRow } from "./messages.js";
+import { type Cell, variantBytes } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
-import { batchGetRequest, type TableRead, type Write, writeInBatch } from "./requests.js";
-import { consumedOf, rowOf } from "./row-calls.js";
+import { batchGetRequest, inOrder, type KeyNames, type TableRead, type Write, writeInBatch } from "./requests.js";
+import { consumedOf, rowOf } from "./answers.js";
 import { pause, serviceError } from "./service.js";
 
 type RowOfAnswer = NonNullable<NonNullable<NonNullable<Fields<typeof BatchAnswer>["tables"]>[number]["rows"]>[number]>;
 
+/** The statuses of codes, for errors that come without one. */
+const STATUS: Readonly<Record<string, number>> = {
+  OTSConditionCheckFail: 403,
+  OTSQuotaExhausted: 403,
+  OTSNotEnoughCapacityUnit: 403,
+  OTSCapacityUnitExhausted: 403,
+  OTSNoPermissionAccess: 403,
+  OTSObjectNotExist: 404,
+  OTSTableNotReady: 404,
+  OTSSessionNotExist: 404,
+  OTSRowOperationConflict: 409,
+  OTSObjectAlreadyExist: 409,
+  OTSInternalServerError: 500,
+  OTSServerBusy: 503,
+  OTSPartitionUnavailable: 503,
+  OTSTimeout: 503,
+  OTSServerUnavailable: 503,
+};
+
 /** The error of a row of a batch. */
 function failure(connection: Connection, { error = {} }: RowOfAnswer, tableName: string, repeatable: boolean): TabStoreError {
   if (error.code === "OTSInvalidPK" || error.code === "OTSObjectNotExist") connection.forget(tableName);
-  return serviceError(error, undefined, repeatable);
+  return serviceError(error, STATUS[error.code!] ?? 400, repeatable);
 }
 
 /** Reads rows, and those again that were refused for now. */
@@ -109,4 +129,38 @@ async function writeOnce(connection: Connection, writes: readonly Write[], { sig
     });
   });
   return results;
+}
+
+/** The value of the partition key, as text. */
+const partitionOf = (key: readonly Cell[], names: KeyNames): string => String(variantBytes(inOrder(key, names)[0]!.variant!));
+
+/** Refuses rows that the service cannot write in one step. */
+async function checkPartition(connection: Connection, writes: readonly Write[], signal: AbortSignal | undefined): Promise<void> {
+  const [first] = writes;
+  if (first === undefined) return;
+  const names = await connection.keyNames(first.tableName, signal);
+  const partition = partitionOf(first.key, names);
+  if (writes.every(({ tableName, key }) => tableName === first.tableName && partitionOf(key, names) === partition)) return;
+  throw unsupported(
+    "One step over several tables or partition keys",
+    "The service writes rows in one step only if they are of one table and share a partition key. Choose keys that way, or make each row's write safe to repeat.",
+  );
+}
+
+/** Writes rows of one partition key: all of them, or none. Throws the error of the row that failed. */
+export async function atomic(
+  connection: Connection,
+  writes: readonly Write[],
+  ids: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<WriteResult[]> {
+  await checkPartition(connection, writes, signal);
+  const results = await writeAll(connection, writes, ids, { signal, isAtomic: true, transactionId: undefined });
+  const isAlone = results.filter(({ ok }) => !ok).length === 1;
+  return results.map((result, i) => {
+    if (result.ok) return result;
+    const { error } = result;
+    // If one row alone has failed, the others are not to blame.
+    throw isAlone && i > 0 ? new TabStoreError({ ...toRecord(error), message: `Row ${i} of the atomic batch failed: ${error.message}` }) : error;
+  });
 }

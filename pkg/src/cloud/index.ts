@@ -21,7 +21,6 @@ import { Retry } from "./retry.js";
 import { Service } from "./service.js";
 import type { ConnectOptions, Credentials, CredentialsSource } from "./types.js";
 
-export { col } from "../types/filter.js";
 export { Double, double } from "../types/double.js";
 export { TabStoreError } from "../types/errors.js";
 export { AUTO_INCREMENT, INF_MAX, INF_MIN } from "../types/values.js";
@@ -113,7 +112,8 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
  * ```ts
  * import { connect } from "tabstore/cloud";
  *
- * const db = await connect("https://demo.cn-hangzhou.ots.aliyuncs.com", { accessKeyId, accessKeySecret });
+ * const credentials = { accessKeyId: "LTAI…", accessKeySecret: "…" };
+ * const db = await connect("https://demo.cn-hangzhou.ots.aliyuncs.com", credentials);
  * const { row } = await db.getRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 } });
  * ```
  *

@@ -1,8 +1,7 @@
 /** Refuses by name what an instance of the service lacks. */
 
-import { lazyGroup, lazyIterator, lazyLive, NONE, UNCOUNTED } from "../changes/lazy.js";
-import { loadCode } from "../client/code.js";
 import type { Database } from "../types/database.js";
+import { more } from "./load.js";
 
 /** Calls that give a promise. */
 const REJECTING = [
@@ -36,20 +35,35 @@ const LATER = ["consumer", "watch", "watchCount", "verify", "workEvents"] as con
 export type Refused = (typeof REJECTING)[number] | (typeof LATER)[number];
 
 const refuse = async (name: Refused): Promise<never> => {
-  throw (await loadCode(import("./refused.js"))).refusal(name);
+  throw (await more()).refusal(name);
 };
 
 const azure = async (): Promise<never> => {
-  throw (await loadCode(import("./refused.js"))).azureRefusal();
+  throw (await more()).azureRefusal();
 };
 
-/** What a call that is refused later gives: reading it rejects. */
-const later = (name: (typeof LATER)[number]): unknown => {
-  const make = () => refuse(name);
-  if (name === "consumer") return lazyGroup(make);
-  if (name === "watch" || name === "watchCount") return lazyLive<{ readonly error: unknown }, never>(make, name === "watch" ? NONE : UNCOUNTED);
-  return lazyIterator(make);
-};
+/** What a call that is refused later gives, a live query, a consumer group or an iterator: all that can be done with it fails. */
+function later(name: (typeof LATER)[number]): object {
+  const fail = () => refuse(name);
+  let shown: object = { rows: undefined, changed: [], count: undefined, error: undefined };
+  return {
+    next: fail,
+    return: async () => ({ done: true, value: undefined }),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    describe: fail,
+    delete: fail,
+    subscribe(listener: () => void) {
+      fail().catch((error: unknown) => {
+        shown = { ...shown, error };
+        listener();
+      });
+      return () => {};
+    },
+    getSnapshot: () => shown,
+  };
+}
 
 /** Adds the refused calls to the class of a database. */
 export function addRefused(prototype: object): void {

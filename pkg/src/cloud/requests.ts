@@ -36,7 +36,8 @@ export const rowId = (tableName: string, key: readonly Cell[]): string =>
       .sort(),
   ]);
 
-function readKey(tokens: Tokens): Cell[] {
+/** Reads a key. */
+export function readKey(tokens: Tokens): Cell[] {
   return tokens.many(() => ({ name: tokens.text(), variant: tokens.variant() }));
 }
 

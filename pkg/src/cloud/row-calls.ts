@@ -3,7 +3,6 @@
 import { checkArguments } from "../codec/check.js";
 import type { FieldWriter } from "../codec/frame.js";
 import * as encode from "../codec/requests.js";
-import { loadCode } from "../client/code.js";
 import { takeOneArgument } from "../client/one-argument.js";
 import { scanPages } from "../client/scan.js";
 import { abortReason, SIGNAL, signalOf } from "../client/signals.js";
@@ -15,7 +14,6 @@ import type {
   BatchWriteItem,
   BatchWriteResult,
   CallOptions,
-  Consumed,
   DeleteRowRequest,
   GetRangeRequest,
   GetRangeResult,
@@ -26,8 +24,10 @@ import type {
   UpdateRowRequest,
   WriteResult,
 } from "../types/rows.js";
+import { consumedOf, rowOf } from "./answers.js";
 import type { Connection } from "./connection.js";
 import { damaged } from "./errors.js";
+import { more } from "./load.js";
 import { GetRange, GetRow, RangeAnswer, RowAnswer, WriteRow } from "./messages.js";
 import { readRows } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
@@ -37,19 +37,9 @@ import { Tokens } from "./tokens.js";
 
 const OPERATIONS = [, "PutRow", "UpdateRow", "DeleteRow"] as string[];
 const PLAIN_BUFFER = 0;
-const BATCHES = () => loadCode(import("./batches.js"));
 
-/** Capacity units for the caller. */
-export const consumedOf = (consumed: Fields<typeof RowAnswer>["consumed"]): Consumed => ({
-  read: Number(consumed?.units?.read ?? 0),
-  write: Number(consumed?.units?.write ?? 0),
-});
-
-/** The row of an answer, if it has one. */
-export function rowOf(bytes: Uint8Array | undefined, { bigints }: Connection): Row | null {
-  const [row] = readRows(bytes);
-  return row === undefined ? null : new CloudRow(row, bigints);
-}
+/** Names of the rows that are written, the same for the same row. */
+export const idsOf = (writes: readonly Write[]): string[] => writes.map(({ tableName, key }) => rowId(tableName, key));
 
 /** Does work, behind earlier work on its rows. */
 export type Order = <T>(rows: readonly string[], writes: boolean, work: () => Promise<T>) => Promise<T>;
@@ -73,7 +63,7 @@ export class RowCalls {
   /** `order` keeps the order of operations. With `transactionId` they belong to a transaction. */
   constructor(
     readonly connection: Connection,
-    private readonly order: Order,
+    protected readonly order: Order,
     private readonly transactionId?: string,
   ) {}
 
@@ -173,35 +163,39 @@ export class RowCalls {
     return this.connection.call(options, (signal) => {
       const reads = readBatchGet(behindOperation(encode.batchGetRow, tables));
       const rows = reads.flatMap(({ tableName, keys }) => keys.map((key) => rowId(tableName, key)));
-      return () => this.order(rows, false, async () => (await BATCHES()).readAll(this.connection, reads, signal));
+      return () => this.order(rows, false, async () => (await more()).readAll(this.connection, reads, signal));
     });
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
     checkArguments(options ?? {}, SIGNAL, "batchWriteRow");
-    return this.writeBatch(encode.batchWriteRow, rows, options, false);
+    return this.writeBatch(rows, options, false);
   }
 
-  /** A call that writes rows, all of them or none if it is `atomic`. `check` may refuse them. */
-  protected writeBatch(
+  /** A call that writes rows, all of them or none if it is `atomic`. */
+  protected writeBatch(rows: readonly BatchWriteItem[], options: CallOptions | undefined, isAtomic: boolean): Promise<BatchWriteResult[]> {
+    return this.writes(encode.batchWriteRow, rows, options, (writes, signal) => this.writeAll(writes, signal, isAtomic));
+  }
+
+  /** A call about rows to write. */
+  protected writes<T>(
     arguments_: (w: FieldWriter, rows: readonly BatchWriteItem[]) => void,
     rows: readonly BatchWriteItem[],
     options: CallOptions | undefined,
-    isAtomic: boolean,
-    check?: (writes: readonly Write[], signal: AbortSignal | undefined) => Promise<void>,
-  ): Promise<BatchWriteResult[]> {
+    work: (writes: readonly Write[], signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
     return this.connection.call(options, (signal) => {
       const tokens = behindOperation(arguments_, rows);
       const writes = tokens.many(() => readWrite(tokens));
-      return () => this.writeAll(writes, signal, isAtomic, () => check?.(writes, signal));
+      return () => work(writes, signal);
     });
   }
 
   /** Writes rows. `turn`: what to wait for once earlier operations on the rows are over. */
-  writeAll(writes: readonly Write[], signal: AbortSignal | undefined, isAtomic = false, turn?: () => Promise<void> | undefined): Promise<BatchWriteResult[]> {
-    const ids = writes.map(({ tableName, key }) => rowId(tableName, key));
+  writeAll(writes: readonly Write[], signal: AbortSignal | undefined, isAtomic = false, turn?: () => Promise<void>): Promise<BatchWriteResult[]> {
+    const ids = idsOf(writes);
     return this.order(ids, true, async () => {
-      const { writeAll } = await BATCHES();
+      const { writeAll } = await more();
       await turn?.();
       return writeAll(this.connection, writes, ids, { signal, isAtomic, transactionId: this.transactionId });
     });

@@ -177,32 +177,13 @@ export class Service {
   }
 }
 
-/** The statuses of codes, for errors that come without one. */
-const STATUS: Readonly<Record<string, number>> = {
-  OTSConditionCheckFail: 403,
-  OTSQuotaExhausted: 403,
-  OTSNotEnoughCapacityUnit: 403,
-  OTSCapacityUnitExhausted: 403,
-  OTSNoPermissionAccess: 403,
-  OTSObjectNotExist: 404,
-  OTSTableNotReady: 404,
-  OTSSessionNotExist: 404,
-  OTSRowOperationConflict: 409,
-  OTSObjectAlreadyExist: 409,
-  OTSInternalServerError: 500,
-  OTSServerBusy: 503,
-  OTSPartitionUnavailable: 503,
-  OTSTimeout: 503,
-  OTSServerUnavailable: 503,
-};
-
-/** An error that the service gives. Errors of single rows come without a status. */
+/** An error that the service gives. */
 export function serviceError(
   { code = "OTSInternalServerError", message = "" }: Fields<typeof ServiceError>,
-  status: number | undefined,
+  status: number,
   repeatable: boolean,
   requestId?: string,
 ): TabStoreError {
-  const error = { code, status: status ?? STATUS[code] ?? 400, message, requestId };
+  const error = { code, status, message, requestId };
   return new TabStoreError({ ...error, retryable: mayRepeat(new TabStoreError({ ...error, retryable: false }), repeatable) });
 }

@@ -25,7 +25,7 @@ import { TableName } from "./messages.js";
 import { CELL_OP, type ReadCell, readRows } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
 import * as m from "./table-messages.js";
-import { consumedOf } from "./row-calls.js";
+import { consumedOf } from "./answers.js";
 import { callerValue, keyOf } from "./row.js";
 import { pause } from "./service.js";
 import { describeTable } from "./tables.js";

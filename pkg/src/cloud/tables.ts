@@ -1,8 +1,9 @@
 /** Tables, their indexes and their split points. */
 
 import { ARGUMENTS } from "../codec/contract-arguments.js";
-import { shown } from "../codec/kinds.js";
-import { invalid } from "../types/errors.js";
+import { kindOf, shown } from "../codec/kinds.js";
+import { checkSchema } from "../open/existing-table.js";
+import { invalid, type TabStoreError } from "../types/errors.js";
 import type { CallOptions, RangeKey, TableRequest } from "../types/rows.js";
 import type { StreamDescription } from "../types/streams.js";
 import type {
@@ -28,7 +29,7 @@ import { Nothing, TableName } from "./messages.js";
 import { readRows } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
 import * as m from "./table-messages.js";
-import { consumedOf } from "./row-calls.js";
+import { consumedOf } from "./answers.js";
 import { keyOf } from "./row.js";
 
 /** The types of key columns, each at the place of its number. */
@@ -60,8 +61,24 @@ function indexOf({ indexName: name, type = "GLOBAL", primaryKey, columns, timeTo
 const streamOf = (stream: StreamSpec | undefined): Fields<typeof m.CreateTable>["stream"] =>
   stream && (stream.enabled ? { enable: true, expirationHours: stream.expirationHours, originColumns: stream.originColumns } : { enable: false });
 
-/** The implementation of {@link Database.createTable}, without `ifNotExists`. */
-export async function createTable(connection: Connection, request: CreateTableRequest): Promise<void> {
+/**
+ * The implementation of {@link Database.createTable}. `typed`: for typed tables, which ask for `allowChosen` of each key that the store
+ * gives, whether the application chooses any or not.
+ */
+export async function createTable(connection: Connection, request: CreateTableRequest, typed: boolean): Promise<void> {
+  if (Object(request) !== request) return create(connection, request);
+  const { ifNotExists, ...plain } = request;
+  if (ifNotExists !== undefined && typeof ifNotExists !== "boolean")
+    throw invalid(`The argument 'ifNotExists' is ${kindOf(ifNotExists)}; it must be true or false.`);
+  const given = typed ? { ...plain, primaryKey: plain.primaryKey.map(({ allowChosen: _, ...column }) => column) } : plain;
+  await create(connection, given).catch(async (error: TabStoreError) => {
+    if (!ifNotExists || error.code !== "OTSObjectAlreadyExist") throw error;
+    // It may be the name of one of its indexes that is there.
+    checkSchema(given, await describeTable(connection, given.tableName).catch(() => Promise.reject(error)));
+  });
+}
+
+async function create(connection: Connection, request: CreateTableRequest): Promise<void> {
   const given = ARGUMENTS.createTable(request, "createTable") as unknown as CreateTableRequest;
   const { tableName, primaryKey, definedColumns, indexes, stream, reservedThroughput: units } = given;
   const { timeToLive = -1, maxVersions = 1, maxVersionOffset = 86_400, allowUpdate } = given;

@@ -1,31 +1,86 @@
 /** Local transactions of the service. Loaded on first use. */
 
+import { takeOneArgument } from "../client/one-argument.js";
 import { TabStoreError } from "../types/errors.js";
-import type { CallOptions, Consumed } from "../types/rows.js";
+import type { Row } from "../types/row.js";
+import type {
+  BatchWriteItem,
+  BatchWriteResult,
+  CallOptions,
+  Consumed,
+  DeleteRowRequest,
+  GetRangeRequest,
+  GetRangeResult,
+  GetRowRequest,
+  GetRowResult,
+  PutRowRequest,
+  ScanRequest,
+  UpdateRowRequest,
+  WriteResult,
+} from "../types/rows.js";
 import type { Transaction, TransactionResult } from "../types/transaction.js";
 import type { Connection } from "./connection.js";
-import { Nothing, TransactionId } from "./messages.js";
-import { RowCalls } from "./row-calls.js";
+import { damaged } from "./errors.js";
+import { Nothing, StartTransaction, TransactionId } from "./messages.js";
+import { type Cell, writeRow } from "./plain-buffer.js";
+import type { Order, RowCalls } from "./row-calls.js";
 
 const GONE = "OTSSessionNotExist";
 /** After these errors a transaction that should end may go on: it was refused for now, or it is unknown whether it has ended. */
 const MAY_GO_ON = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted", "OTSServerBusy", "OTSTimeout", "OTSInternalServerError", "Unavailable"]);
 
 /** What starting, committing and aborting a transaction costs. The service charges it, and does not tell it in the answer. */
-export const COST: Consumed = /* @__PURE__ */ Object.freeze({ read: 0, write: 1 });
+const COST: Consumed = /* @__PURE__ */ Object.freeze({ read: 0, write: 1 });
+
+/** Makes the calls of a transaction, whose operations `order` keeps in order. */
+export type MakeCalls = (order: Order, id: string) => RowCalls;
 
 /** The class behind {@link Transaction}. */
-class CloudTransaction extends RowCalls implements Transaction {
+class CloudTransaction implements Transaction {
   state: Transaction["state"] = "OPEN";
   readonly consumed = COST;
+  private readonly calls: RowCalls;
   /** The last call that was made, and its end. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    connection: Connection,
+    private readonly connection: Connection,
     readonly id: string,
+    make: MakeCalls,
   ) {
-    super(connection, (_rows, _writes, work) => this.behind(work, false), id);
+    this.calls = make((_rows, _writes, work) => this.behind(work, false), id);
+  }
+
+  putRow(request: PutRowRequest): Promise<WriteResult> {
+    return this.calls.putRow(request);
+  }
+
+  updateRow(request: UpdateRowRequest): Promise<WriteResult> {
+    return this.calls.updateRow(request);
+  }
+
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult> {
+    return this.calls.deleteRow(request);
+  }
+
+  getRow(request: GetRowRequest): Promise<GetRowResult> {
+    return this.calls.getRow(request);
+  }
+
+  getRange(request: GetRangeRequest): Promise<GetRangeResult> {
+    return this.calls.getRange(request);
+  }
+
+  scan(request: ScanRequest): AsyncIterableIterator<Row> {
+    return this.calls.scan(request);
+  }
+
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]> {
+    return this.calls.scanPages(request);
+  }
+
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
+    return this.calls.batchWriteRow(rows, options);
   }
 
   commit(options?: CallOptions): Promise<TransactionResult> {
@@ -79,5 +134,18 @@ class CloudTransaction extends RowCalls implements Transaction {
   }
 }
 
-/** The transaction that the service has started. */
-export const makeTransaction = (connection: Connection, id: string): Transaction => new CloudTransaction(connection, id);
+takeOneArgument(CloudTransaction.prototype, ["scan", "scanPages"]);
+
+/** The implementation of {@link Database.startLocalTransaction}. */
+export async function startTransaction(
+  connection: Connection,
+  tableName: string,
+  key: readonly Cell[],
+  signal: AbortSignal | undefined,
+  make: MakeCalls,
+): Promise<Transaction> {
+  const request = { tableName, key: writeRow(key) };
+  const { transactionId } = await connection.service.call("StartLocalTransaction", StartTransaction, request, TransactionId, signal);
+  if (transactionId === undefined) throw damaged("it has no transaction");
+  return new CloudTransaction(connection, transactionId, make);
+}
