@@ -10,12 +10,14 @@ import { pathToFileURL } from "node:url";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../src/azure/index.js";
+import { type ConnectOptions, connect, type CredentialsSource } from "../src/cloud/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
 import * as schema from "../src/schema/index.js";
 import { answerText, errorText, LineHistory, linesOf, shell } from "../src/shell/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
+import { TestService } from "./support/service.js";
 
 type Run = (scope: Record<string, unknown>) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => Run;
@@ -119,6 +121,12 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
     db,
     open: (name: string, options?: OpenOptions) =>
       tabstore.open(name, options?.storage === "files" ? { ...options, path: FOLDER } : { ...options, storage: "memory" }),
+    connect: async (endpoint: string, credentials: CredentialsSource, options?: ConnectOptions) => {
+      const behind = await tabstore.open("behind", { storage: "memory" });
+      others.push(behind);
+      const { fetch } = new TestService(behind, tabstore, { accessKeyId: "id", accessKeySecret: "secret" });
+      return connect(endpoint, credentials, { ...options, fetch });
+    },
     console: { log: (...line: unknown[]) => shown.push(line) },
     show: (row: unknown) => shown.push(row),
     bar: (part: number) => shown.push(part),
@@ -154,7 +162,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 42);
+  assert.equal(all.length, 47);
   const inside = said("docs/inside.md") as [string | { readonly source: string }[], unknown][];
   assert.ok(
     inside.some(([type]) => type === "flush"),
@@ -175,6 +183,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     ["UPDATE", "owls", 3],
     [180],
   ]);
+  assert.deepEqual(said("docs/cloud.md"), [[12], [{ id: 1, title: "Ship it" }]]);
   assert.deepEqual(said("docs/changes-and-tests.md"), [[null]]);
   assert.deepEqual(said("docs/live.md"), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]], [0]]);
   assert.deepEqual(said("docs/streams.md", 3).slice(2, -1), [

@@ -43,6 +43,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["Follow the changes of a table", "streams"],
     ["Chats and feeds: timelines", "timelines"],
     ["Tables of Azure", "azure"],
+    ["A connection to the service", "cloud"],
     ["The console", "console"],
     ["Command line", "shell"],
     ["In a framework", "frameworks"],
@@ -60,6 +61,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["tabstore/vite", "tabstore/vite/"],
     ["tabstore/inspector", "tabstore/inspector/"],
     ["tabstore/azure", "tabstore/azure/"],
+    ["tabstore/cloud", "tabstore/cloud/"],
   ]),
   part("Browsers, limits, figures", "/", [
     ["Where it runs", "guide/hosts"],

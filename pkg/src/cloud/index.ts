@@ -99,7 +99,7 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
  *
  * What the service lacks is refused with the code `Unsupported`, and the hint says what to do instead: one step over several partition
  * keys, `deleteRange`, live queries and consumer groups, `trace` and all other looks into the engine, access keys, tables of the Azure Table
- * service. The guide "Moving to the cloud" has all of it.
+ * service. The guide "A connection to the service" has all of it.
  *
  * In a page the server must allow its origin and the headers of the requests (CORS). A secret in a page can be read by whoever opens the
  * page: give temporary access keys of few rights ({@link CredentialsSource}).
@@ -112,9 +112,9 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
  * ```ts
  * import { connect } from "tabstore/cloud";
  *
- * const credentials = { accessKeyId: "LTAI…", accessKeySecret: "…" };
+ * const credentials = { accessKeyId: "id", accessKeySecret: "secret" };
  * const db = await connect("https://demo.cn-hangzhou.ots.aliyuncs.com", credentials);
- * const { row } = await db.getRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 } });
+ * console.log(await db.listTable());
  * ```
  *
  * With a schema of `tabstore/schema` it makes the tables that are missing, and gives typed tables, as `open` does.
