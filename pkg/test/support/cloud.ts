@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { connect } from "../../src/cloud/index.js";
 import type { ConnectOptions } from "../../src/cloud/types.js";
 import type { Database, OpenOptions, Row } from "../../src/index.js";
+import { DOOR_KEY, doorFetch, hasDoor } from "./door.js";
 import { load, skip } from "./package.js";
 import { ENDPOINT, SIGNER, TestService } from "./service.js";
 
@@ -17,7 +18,7 @@ export async function connected(options: ConnectOptions = {}, open: OpenOptions 
   const package_ = await load();
   const behind = await package_.open("demo", { storage: "memory", clock: { now: NOW }, ...open });
   const service = new TestService(behind, package_);
-  return { db: await connect(ENDPOINT, SIGNER, { fetch: service.fetch, pollInterval: 5, retry: { minDelay: 1, attempts: 3 }, ...options }), service, behind };
+  return { db: await connect(ENDPOINT, SIGNER, { fetch: service.fetch, pollInterval: 5, retry: RETRY, ...options }), service, behind };
 }
 
 const isRow = (value: object): value is Row => "columnNames" in value && "primaryKey" in value;
@@ -74,16 +75,35 @@ async function run(db: Database, application: Application, isConnected: boolean)
   return all;
 }
 
-/** Registers a test that runs an application on both, and compares what it saw. */
+const RETRY = { minDelay: 1, attempts: 3 };
+
+/**
+ * Registers tests that run an application on an instance and through a connection to one, and compare what it saw: by the server of the
+ * tests, and by the engine's own door where this build has one.
+ */
 export function same(name: string, application: Application, options: Pick<ConnectOptions, "integers"> = {}, open: OpenOptions = {}): void {
-  test(name, { skip }, async () => {
+  const compare = async (connecting: (behind: Database) => Promise<Database>, behind: Database): Promise<void> => {
     const { open: openLocal } = await load();
-    const local = await openLocal("demo", { storage: "memory", clock: { now: NOW }, retry: { minDelay: 1, attempts: 3 }, ...open, ...options });
-    const { db, behind } = await connected(options, open);
-    const [here, there] = [await run(local, application, false), await run(db, application, true)];
+    const local = await openLocal("demo", { storage: "memory", clock: { now: NOW }, retry: RETRY, ...open, ...options });
+    const here = await run(local, application, false);
+    const there = await run(await connecting(behind), application, true);
     await behind.close();
     assert.ok(here.length > 0);
     assert.equal(there.length, here.length);
     for (let i = 0; i < here.length; i++) assert.deepEqual(there[i], here[i], `result ${i}`);
+  };
+  test(name, { skip }, async () => {
+    const { db, behind } = await connected(options, open);
+    await compare(async () => db, behind);
+  });
+  test(`${name}, through the door`, { skip }, async (t) => {
+    const behind = await (await load()).open("demo", { storage: "memory", clock: { now: NOW }, ...open });
+    if (!hasDoor(behind)) {
+      await behind.close();
+      t.skip("this build has no door for the service's protocol");
+      return;
+    }
+    const connecting = () => connect(ENDPOINT, DOOR_KEY, { fetch: doorFetch(behind), pollInterval: 5, retry: RETRY, verify: "always", ...options });
+    await compare(connecting, behind);
   });
 }
