@@ -27,6 +27,8 @@ pub enum Module {
     Streams,
     /// The tables and entities of the Azure Table service, and their door. A closed module.
     Azure,
+    /// The wire protocol of the Table Store service: its door. A closed module.
+    Tablestore,
     /// Who may pass a door: signatures, and the documents with policies, rules for origins and properties.
     /// A closed module.
     Access,
@@ -56,6 +58,7 @@ impl Module {
             Self::Answers => "answers",
             Self::Streams => "streams",
             Self::Azure => "azure",
+            Self::Tablestore => "tablestore",
             Self::Access => "access",
             Self::Batches => "batches",
             Self::Transactions => "transactions",

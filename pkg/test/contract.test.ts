@@ -118,6 +118,7 @@ const REQUESTS: Readonly<Record<string, (w: FrameWriter) => void>> = {
   "COUNT_ROWS with a filter": (w) => requests.countRows(w, { ...range, filter: equal }),
   ACKNOWLEDGE: (w) => requests.acknowledge(w, 300),
   AZURE: (w) => requests.azure(w, Uint8Array.of(1, 2, 3)),
+  TABLE_STORE: (w) => requests.tableStore(w, Uint8Array.of(1, 2, 3)),
   ATOMIC: (w) => requests.atomic(w, batch),
   DELETE_RANGE: (w) => requests.deleteRange(w, { ...range, filter: equal }),
 };

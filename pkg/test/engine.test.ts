@@ -309,6 +309,7 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
     CommitTransaction: 0,
     AbortTransaction: 0,
     AzureTable: 0,
+    TableStore: 0,
     Atomic: 0,
     DeleteRange: 0,
   });

@@ -1,12 +1,27 @@
 //! Doors: protocols of HTTP on the engine. A door is a function from a request to a response.
 //!
-//! A door is in a module of its own and knows no network. Whoever has a request, a page or a server, passes it in.
-//!
-//! All of it is a gate of [`Module::Azure`](crate::modules::Module::Azure).
+//! A door is in a module of its own and knows no network. Whoever has a request, a page or a server, passes it in. What is here
+//! belongs to each door: it is compiled into each, because code that two modules share would be in the core.
 
 pub mod azure;
+pub mod tablestore;
 
+use crate::error::Result;
 use crate::format::wire::{Decoded, Reader, put_bytes, put_uv};
+use crate::modules::Module;
+use std::pin::Pin;
+
+/// The way of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passed<R> {
+    /// Its response.
+    Answered(R),
+    /// Nothing was done: this module has to be loaded first.
+    Needs(Module),
+}
+
+/// A request on its way: its response in bytes, and whether that is an error (I5).
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Passed<(Vec<u8>, bool)>>> + 'a>>;
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +68,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// Damage.
+    #[inline(always)]
     pub fn read(bytes: &'a [u8]) -> Decoded<(Self, Access<'a>)> {
         let mut reader = Reader::new(bytes);
         let access = match reader.u8()? {
@@ -71,7 +87,7 @@ impl<'a> Request<'a> {
 }
 
 impl Request<'_> {
-    /// The value of a header, by its name in any case.
+    /// The value of a header, by its name in any case. A gate of [`Module::Azure`].
     #[must_use]
     #[inline(never)]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -81,6 +97,7 @@ impl Request<'_> {
 
 impl Response {
     /// Writes it: `uv status | uv headers, each: str name, str value | bytes body`.
+    #[inline(always)]
     pub fn write(&self, out: &mut Vec<u8>) {
         put_uv(u64::from(self.status), out);
         put_uv(self.headers.len() as u64, out);

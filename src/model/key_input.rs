@@ -45,6 +45,12 @@ impl<'a> KeyInput<'a> {
         Self { any_order: true, ..Self::new() }
     }
 
+    /// Whether its columns come in no order. Then those of its row do, too.
+    #[must_use]
+    pub fn is_any_order(&self) -> bool {
+        self.any_order
+    }
+
     /// Adds a column.
     pub fn push(&mut self, name: &'a str, part: KeyPart<'a>) {
         if self.count < MAX_KEY_COLUMNS {

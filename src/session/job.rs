@@ -5,7 +5,7 @@ use super::codec::fields::{Batch, Blob, Field, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::shared::{Shared, ended};
-use crate::doors::azure::{self, Passed};
+use crate::doors::{Passed, azure, tablestore};
 use crate::engine::Origin;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error};
@@ -55,7 +55,7 @@ impl Job {
             op::STORE_ROWS => Box::pin(self.store_rows()),
             op::COUNT_ROWS | op::DELETE_RANGE => Box::pin(self.count_rows()),
             op::ACKNOWLEDGE => Box::pin(self.acknowledge()),
-            op::AZURE => Box::pin(self.azure()),
+            op::AZURE | op::TABLE_STORE => Box::pin(self.door()),
             op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => {
                 if self.shared.env.has(Module::Transactions) {
                     transact(self)
@@ -86,6 +86,7 @@ impl Job {
         let rules = self.frame.has_rule().then_some(Module::Rules);
         let needed = match self.head.op {
             op::AZURE => [Some(Module::Azure), None],
+            op::TABLE_STORE => [Some(Module::Tablestore), None],
             op::BATCH_WRITE_ROW_ATOMIC | op::ATOMIC | op::DELETE_RANGE => [rules, Some(Module::Transactions)],
             // Without it, rows are written the normal way.
             op::PUT_ROWS if !self.does_without_loads() => [rules, Some(Module::Loads)],
@@ -244,10 +245,15 @@ impl Job {
         }
     }
 
-    /// A caller of [`Module::Azure`].
-    async fn azure(self) {
+    /// A caller of [`Module::Azure`], and a caller of [`Module::Tablestore`].
+    async fn door(self) {
         let Some(request) = self.read::<Blob>() else { return };
-        match azure::pass(&self.shared.instance, request, self.origin()).await {
+        let instance = &self.shared.instance;
+        let passing = match self.head.op {
+            op::AZURE => azure::pass(instance, request, self.origin()),
+            _ => tablestore::pass(instance, request, self.origin()),
+        };
+        match passing.await {
             Ok(Passed::Needs(module)) => self.wait_for(module),
             Ok(Passed::Answered((response, failed))) => {
                 self.answer_after(failed, |out| out.response::<contract::Passed>(self.head.id, (&response,)));

@@ -175,6 +175,7 @@ fn reads(lines: &mut Lines) {
     let all = ReadOptions {
         versions: VersionQuery { max_versions: Some(3), range: Some((5, 9)), version: None },
         columns: vec![column("a"), column("b")],
+        most_columns: None,
         start_column: Some("a"),
         end_column: Some("c"),
         filter: Some(Filter::Column(equal())),
@@ -233,6 +234,7 @@ fn batches_and_transactions(lines: &mut Lines) {
     lines.request::<Unsigned>("ACKNOWLEDGE", op::ACKNOWLEDGE, None, &300, false);
     let passed: &[u8] = &[1, 2, 3];
     lines.request::<Blob>("AZURE", op::AZURE, None, &passed, false);
+    lines.request::<Blob>("TABLE_STORE", op::TABLE_STORE, None, &passed, false);
     let start = StartLocalTransaction { table: t(), key: key(&[("id", text("k"))]) };
     let name = "START_LOCAL_TRANSACTION";
     lines.request::<contract::StartLocalTransaction>(name, op::START_LOCAL_TRANSACTION, None, &start, false);

@@ -63,6 +63,7 @@ mod stream_lives;
 mod stream_loads;
 mod streams;
 mod tables;
+mod tablestore_door;
 mod throttling;
 mod transaction_life;
 mod transactions;

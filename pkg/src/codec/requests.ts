@@ -238,6 +238,12 @@ export function azure(w: FieldWriter, bytes: Uint8Array): void {
   w.binary(bytes);
 }
 
+/** A request to the door of the Table Store service, as it came (`doors/mod.rs`). `readPassed` reads the answer. */
+export function tableStore(w: FrameWriter, bytes: Uint8Array): void {
+  w.u8(OP.TABLE_STORE);
+  w.binary(bytes);
+}
+
 /** Writes of rows of any tables, all of them or none. The service has no such operation. `readBatchWritten` reads the answer. */
 export function atomic(w: FieldWriter, rows: readonly BatchWriteItem[]): void {
   writeBatch(w, OP.ATOMIC, rows, "atomic");

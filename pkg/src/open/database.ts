@@ -107,6 +107,8 @@ type Inspect = typeof import("../inspect/index.js");
 const INSPECT = (): Promise<Inspect> => loadCode(import("../inspect/index.js"));
 /** The names of methods that are for the entry `tabstore/azure` alone. */
 const PASS_AZURE = Symbol.for("tabstore.azure");
+/** The name of the method that is for the door of Table Store alone: see tablestore/door.ts. */
+const PASS_TABLE_STORE = Symbol.for("tabstore.tablestore");
 const LIST_FOREIGN = Symbol.for("tabstore.foreign");
 const readResponse = (reader: Reader): Uint8Array => readPassed(reader).response;
 const LISTEN = new Set(["once", "signal"]);
@@ -393,6 +395,11 @@ export class OpenDatabase implements Database {
   /** Passes a request to the door of the Azure Table service, and its response back: see azure/door.ts. @internal */
   async [PASS_AZURE](request: Uint8Array, options?: CallOptions): Promise<Uint8Array> {
     return this.client.request(encode.azure, request, readResponse, options);
+  }
+
+  /** Passes a request to the door of the Table Store service, and its response back: see tablestore/door.ts. @internal */
+  async [PASS_TABLE_STORE](request: Uint8Array, options?: CallOptions): Promise<Uint8Array> {
+    return this.client.request(encode.tableStore, request, readResponse, options);
   }
 
   /** The names of all tables of accounts, `account/table`. @internal */

@@ -14,6 +14,7 @@ export const platform: Platform = {
     answers: () => new URL("./tabstore_answers.wasm", import.meta.url),
     streams: () => new URL("./tabstore_streams.wasm", import.meta.url),
     azure: () => new URL("./tabstore_azure.wasm", import.meta.url),
+    tablestore: () => new URL("./tabstore_tablestore.wasm", import.meta.url),
     access: () => new URL("./tabstore_access.wasm", import.meta.url),
     batches: () => new URL("./tabstore_batches.wasm", import.meta.url),
     transactions: () => new URL("./tabstore_transactions.wasm", import.meta.url),

@@ -52,6 +52,7 @@ export const platform: Platform = {
     answers: embedded(modules.answers),
     streams: embedded(modules.streams),
     azure: embedded(modules.azure),
+    tablestore: embedded(modules.tablestore),
     access: embedded(modules.access),
     batches: embedded(modules.batches),
     transactions: embedded(modules.transactions),

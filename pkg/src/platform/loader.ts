@@ -33,7 +33,7 @@ const MOST_WAIT = 30_000;
  *
  * `modules` does the same for the code that is loaded on first use: `compaction`, `dense` (instances of the kind
  * `capacity`), `rules` (value transfer rules of filters), `answers`
- * (calls from other tabs), `streams`, `azure` (the Azure Table service), `access` (signatures of requests to it, and policies),
+ * (calls from other tabs), `streams`, `azure` (the Azure Table service), `tablestore` (the wire protocol of Table Store), `access` (signatures of requests to it, and policies),
  * `batches` (its transactions), `transactions` (local ones), `loads` (many sorted rows at once), `files` (storage in files), `inspection` (a look inside the store) and `occasional`. The last one has storage in memory, `salvage`,
  * the functions on instances, `metrics`, `compact`, changes of tables and indexes, consumed units, storage, split points, access keys
  * and missing data. Those that are left out come from the package's own address. They must be of the same version as the

@@ -29,6 +29,7 @@ export const platform: Platform = {
     answers: () => read(new URL("./tabstore_answers.wasm", import.meta.url)),
     streams: () => read(new URL("./tabstore_streams.wasm", import.meta.url)),
     azure: () => read(new URL("./tabstore_azure.wasm", import.meta.url)),
+    tablestore: () => read(new URL("./tabstore_tablestore.wasm", import.meta.url)),
     access: () => read(new URL("./tabstore_access.wasm", import.meta.url)),
     batches: () => read(new URL("./tabstore_batches.wasm", import.meta.url)),
     transactions: () => read(new URL("./tabstore_transactions.wasm", import.meta.url)),

@@ -42,8 +42,9 @@ export interface PartitionMetrics {
 }
 
 /**
- * The operations that {@link Metrics} counts separately. `AzureTable` are the requests to the Azure Table service, each as one. An
- * answer with a status from 400 on is an error; the answer to a transaction that was refused has status 202, as that of the service.
+ * The operations that {@link Metrics} counts separately. `AzureTable` are the requests to the Azure Table service, and `TableStore`
+ * those in the wire protocol of the Table Store service, each as one. An answer with a status from 400 on is an error; the answer to an
+ * Azure transaction that was refused has status 202, as that of the service.
  */
 export type RowOperation =
   | "PutRow"
@@ -58,6 +59,7 @@ export type RowOperation =
   | "CommitTransaction"
   | "AbortTransaction"
   | "AzureTable"
+  | "TableStore"
   | "Atomic"
   | "DeleteRange";
 

@@ -36,6 +36,8 @@ export interface WasmModules {
   readonly streams?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_azure.wasm`: the tables and entities of the Azure Table service. */
   readonly azure?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_tablestore.wasm`: the wire protocol of the Table Store service. */
+  readonly tablestore?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_access.wasm`: who may pass a door: signatures, policies, rules for other origins. */
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_batches.wasm`: transactions of the Azure Table service. */

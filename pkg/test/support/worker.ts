@@ -76,6 +76,7 @@ export const NO_MODULES = {
   answers: nothing,
   streams: nothing,
   azure: nothing,
+  tablestore: nothing,
   access: nothing,
   batches: nothing,
   transactions: nothing,

@@ -3,6 +3,8 @@
 //! Each request goes the same way: its URL ([`url`]), who sends it ([`auth`], [`sas`]), what it asks for ([`route`]), and the
 //! operation ([`tables`], [`entities`], [`batch`], [`documents`]). Whatever is wrong becomes an answer of the service in
 //! [`reply`]. Nothing here knows how entities are stored.
+//!
+//! All of it is a gate of [`Module::Azure`].
 
 mod acl;
 mod auth;
@@ -25,7 +27,7 @@ mod tables;
 mod url;
 mod xml;
 
-use super::{Access, Request, Response};
+use super::{Access, Passed, Passing, Request, Response};
 use crate::azure::text::split;
 use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp, Setting};
 use crate::engine::Origin;
@@ -44,18 +46,6 @@ use url::Url;
 ///
 /// Else: `RequestBodyTooLarge`, 413, for the request; a transaction names no change then.
 const BODY: usize = 4 * 1024 * 1024;
-
-/// The way of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Passed<R> {
-    /// Its response.
-    Answered(R),
-    /// Nothing was done: this module has to be loaded first.
-    Needs(Module),
-}
-
-/// A request on its way: its response in bytes, and whether that is an error (I5).
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Passed<(Vec<u8>, bool)>>> + 'a>>;
 
 /// A part of a request on its way that most requests do not have: it costs others no code and no room.
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;

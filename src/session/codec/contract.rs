@@ -77,6 +77,8 @@ contract! {
         ATOMIC = 17, "Atomic", Batch<Row> => BatchWritten, alone, once;
         /// Deletes the rows of a range, as far as one call goes. The service has no such operation.
         DELETE_RANGE = 18, "DeleteRange", CountRows => Counted, alone, repeatable;
+        /// A request to the door of the Table Store service, as it came (`doors/mod.rs`).
+        TABLE_STORE = 19, "TableStore", Blob => Passed, alone, once;
     }
 
     tags tag {

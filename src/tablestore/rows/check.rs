@@ -62,7 +62,7 @@ pub(crate) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
                     ColumnOp::Increment(delta) => column_bytes(change.column.as_str(), ValueRef::Integer(delta)),
                 };
             }
-            contradictions(changes)?;
+            contradictions(changes, write.key.is_any_order())?;
         }
         Mutation::Delete => {}
     }
@@ -87,7 +87,7 @@ pub(crate) fn selection<'a>(
     limits: &Limits,
     nothing_asked: &str,
 ) -> Result<ReadSelection<'a>> {
-    let (limit, count) = (limits.columns_to_get, options.columns.len());
+    let (limit, count) = (options.most_columns.unwrap_or(limits.columns_to_get), options.columns.len());
     if count > limit {
         return Err(Error::parameter(format!(
             "The number of columns from the request exceeds the limit, limit count: {limit}, column count: {count}."
@@ -136,9 +136,9 @@ fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn(
     Ok(())
 }
 
-/// Refuses changes of which one would undo another. An incremented column has no other change in the request. A deleted
-/// column, or a deleted version, is not put.
-fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
+/// Refuses changes of which one would undo another. An incremented column has no other change in the request. If the changes have
+/// no order, a deleted column, or a deleted version, is not put.
+fn contradictions(changes: &[ColumnChange<'_>], is_any_order: bool) -> Result<()> {
     let is_put = |change: &ColumnChange<'_>| matches!(change.op, ColumnOp::Put { .. });
     if changes.len() < 2 || changes.iter().all(is_put) {
         return Ok(());
@@ -156,6 +156,8 @@ fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
         let any = |is: fn(&ColumnOp<'_>) -> bool| of_column.iter().any(|change| is(&change.op));
         let text = if !others.is_empty() && any(|op| matches!(op, ColumnOp::Increment(_))) {
             format!("Column '{column}' can not be incremented and changed otherwise in one request.")
+        } else if !is_any_order {
+            continue;
         } else if any(|op| matches!(op, ColumnOp::DeleteColumn)) && any(|op| matches!(op, ColumnOp::Put { .. })) {
             format!("Column '{column}' can not be put and deleted in one request.")
         } else if let Some([one, _]) = of_column

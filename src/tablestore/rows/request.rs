@@ -104,6 +104,8 @@ pub struct ReadOptions<'a> {
     pub versions: VersionQuery,
     /// Which columns; all if none is named.
     pub columns: Vec<ColumnName<'a>>,
+    /// The most columns that may be named; by default the instance's limit.
+    pub most_columns: Option<usize>,
     /// Only columns from this one on, by bytes.
     pub start_column: Option<&'a str>,
     /// Only columns before this one, by bytes.

@@ -244,6 +244,12 @@ impl Functions {
         Ok(all)
     }
 
+    /// Whether a function drops a value. The compiler makes one function of all that do the same, and names it after the value of any
+    /// module. So other modules have copies, and do not call it as a gate.
+    fn is_drop(&self, place: Place) -> bool {
+        self.names[place].as_deref().is_some_and(|name| Name::read(name).is_drop)
+    }
+
     /// The functions that some functions call.
     fn called(&self, by: &HashSet<Place>) -> HashSet<Place> {
         by.iter().flat_map(|&place| self.calls[place].iter().copied()).collect()
@@ -295,11 +301,13 @@ impl Functions {
                 // Those with which it has no copies: it calls their gates, and they call its.
                 let is_apart = |&&other: &&usize| parts[at].is_closed || parts[other].is_closed;
                 let apart: Vec<usize> = others.iter().filter(is_apart).copied().collect();
-                let not_its = apart.iter().flat_map(|&other| behind[other]).chain(in_core).copied().collect();
+                let of_apart = apart.iter().flat_map(|&other| behind[other]).filter(|place| !self.is_drop(**place));
+                let not_its = of_apart.chain(in_core).copied().collect();
                 // Through the table a gate is called as such: the place there is the core's.
                 let not_its_table = others.iter().flat_map(|&other| behind[other]).chain(in_core).copied().collect();
                 let mut called = &self.called(in_core) | &self.addressed(in_core);
-                called.extend(apart.iter().flat_map(|&other| self.called(&parts[other].code)));
+                let by_apart = apart.iter().flat_map(|&other| self.called(&parts[other].code));
+                called.extend(by_apart.filter(|&place| !self.is_drop(place)));
                 called.extend(others.iter().flat_map(|&other| self.addressed(&parts[other].code)));
                 let is_reached = |gate: &Place| called.contains(gate) || roots.contains(gate);
                 let mut gates: Vec<Place> = behind[at].iter().copied().filter(is_reached).collect();

@@ -1,0 +1,184 @@
+//! BatchGetRow and BatchWriteRow (R2).
+
+use super::Door;
+use super::message::{ReadField, consumed, error, read_field, read_options, required, table};
+use super::protobuf::{Fields, Message};
+use super::refusal::{Answer, Refusal, Stop, parameter};
+use super::row::{self, Rows};
+use super::rows::{WriteKind, write};
+use crate::model::limits;
+use crate::modules::{self, Module};
+use crate::tablestore::{Failure, RowWrite, TableRead};
+
+/// Refuses more rows than a batch may have, before the memory for them is taken.
+fn check_count(count: usize, most: usize) -> Answer<()> {
+    if count <= most { Ok(()) } else { parameter(format!("Rows count exceeds the upper limit: {most}.")) }
+}
+
+/// The refusal of one row. A failure that is no answer to it ends the whole batch.
+fn of_row(failure: Failure) -> Answer<Refusal> {
+    match Stop::from(failure) {
+        Stop::Refused(refusal) => Ok(refusal),
+        other => Err(other),
+    }
+}
+
+/// The part of a BatchGetRow that reads one table.
+fn table_read(message: &[u8]) -> Answer<TableRead<'_>> {
+    let (mut name, mut keys, mut options) = (None, Vec::new(), read_options());
+    let mut fields = Fields::new(message);
+    while let Some((number, value)) = fields.next_field()? {
+        let field = match number {
+            1 => {
+                name = Some(value.text()?);
+                continue;
+            }
+            2 => {
+                check_count(keys.len() + 1, limits::BATCH_GET_ROWS)?;
+                keys.push(row::key_alone(value.bytes()?)?);
+                continue;
+            }
+            4 => ReadField::Column,
+            5 => ReadField::TimeRange,
+            6 => ReadField::MaxVersions,
+            8 => ReadField::Filter,
+            9 => ReadField::Start,
+            10 => ReadField::End,
+            _ => continue,
+        };
+        read_field(&mut options, field, value)?;
+    }
+    Ok(TableRead { table: table(name)?, keys, options })
+}
+
+/// The part of a BatchWriteRow that writes one table: its rows go behind the others.
+fn table_write<'a>(message: &'a [u8], writes: &mut Vec<RowWrite<'a>>) -> Answer<&'a str> {
+    let (mut name, mut rows) = (None, Vec::new());
+    let mut fields = Fields::new(message);
+    while let Some((field, value)) = fields.next_field()? {
+        match field {
+            1 => name = Some(value.text()?),
+            2 => {
+                check_count(writes.len() + rows.len() + 1, limits::BATCH_WRITE_ROWS)?;
+                rows.push(value.bytes()?);
+            }
+            _ => {}
+        }
+    }
+    let table = table(name)?;
+    if rows.is_empty() {
+        return parameter(format!("No operation is specified for table: '{table}'."));
+    }
+    for row in rows {
+        let (mut kind, mut buffer, mut condition, mut returns) = (None, None, None, None);
+        let mut fields = Fields::new(row);
+        while let Some((field, value)) = fields.next_field()? {
+            match field {
+                1 => kind = Some(value.number()?),
+                2 => buffer = Some(value.bytes()?),
+                3 => condition = Some(value.bytes()?),
+                4 => returns = Some(value.bytes()?),
+                _ => {}
+            }
+        }
+        let kind = match required(kind)? {
+            1 => WriteKind::Put,
+            2 => WriteKind::Update,
+            3 => WriteKind::Delete,
+            _ => return parameter("The type of row in batch write operation is invalid."),
+        };
+        writes.push(write(kind, table, required(buffer)?, required(condition)?, returns)?);
+    }
+    Ok(table.as_str())
+}
+
+impl Door<'_> {
+    /// Reads rows of one or many tables.
+    pub(super) async fn batch_get_row(&self) -> Answer<Vec<u8>> {
+        let mut tables = Vec::new();
+        let mut fields = Fields::new(self.body);
+        while let Some((field, value)) = fields.next_field()? {
+            if field == 1 {
+                check_count(tables.len() + 1, limits::BATCH_GET_ROWS)?;
+                tables.push(table_read(value.bytes()?)?);
+            }
+        }
+        let mut sinks: Vec<Rows> = tables.iter().map(|_| Rows::apart()).collect();
+        let found = self.instance.batch_get_row(&tables, &mut sinks).await?;
+        let mut answer = Message::default();
+        for ((table, found), rows) in tables.iter().zip(found).zip(&sinks) {
+            let (mut of_table, mut buffers) = (Message::default(), rows.buffers());
+            of_table.text(1, table.table.as_str());
+            for found in found {
+                let mut of_one = Message::default();
+                match found {
+                    Ok(found) => {
+                        of_one.number(1, 1);
+                        consumed(&mut of_one, 3, found.consumed);
+                        of_one.bytes(4, if found.row { buffers.next().unwrap_or_default() } else { &[] });
+                    }
+                    Err(failure) => refused_row(&mut of_one, &of_row(failure)?),
+                }
+                of_table.bytes(2, &of_one.0);
+            }
+            answer.bytes(1, &of_table.0);
+        }
+        Ok(answer.0)
+    }
+
+    /// Writes rows of one or many tables.
+    pub(super) async fn batch_write_row(&self) -> Answer<Vec<u8>> {
+        // Of each table: its name, and the end of its rows.
+        let (mut tables, mut writes) = (Vec::new(), Vec::new());
+        let (mut transaction, mut is_atomic) = (None, false);
+        let mut fields = Fields::new(self.body);
+        while let Some((field, value)) = fields.next_field()? {
+            match field {
+                1 => {
+                    let name = table_write(value.bytes()?, &mut writes)?;
+                    tables.push((name, writes.len()));
+                }
+                2 => transaction = Some(value.text()?),
+                3 => is_atomic = value.flag()?,
+                _ => {}
+            }
+        }
+        if is_atomic && transaction.is_some() {
+            return parameter("A batch in a transaction cannot be atomic.");
+        }
+        let results = if is_atomic {
+            if !modules::is_loaded(Module::Transactions) {
+                return Err(Stop::Needs(Module::Transactions));
+            }
+            self.instance.batch_write_row_atomic(&writes, self.origin).await?
+        } else {
+            self.instance.batch_write_rows(transaction, writes, self.origin).await?
+        };
+        let (mut answer, mut results, mut written) = (Message::default(), results.into_iter(), 0);
+        for (name, end) in tables {
+            let mut of_table = Message::default();
+            of_table.text(1, name);
+            for result in results.by_ref().take(end - written) {
+                let mut of_one = Message::default();
+                match result {
+                    Ok(done) => {
+                        of_one.number(1, 1);
+                        consumed(&mut of_one, 3, done.consumed);
+                        if let Some(row) = &done.row {
+                            of_one.bytes(4, &row::returned(row));
+                        }
+                    }
+                    Err(failure) => refused_row(&mut of_one, &of_row(failure)?),
+                }
+                of_table.bytes(2, &of_one.0);
+            }
+            written = end;
+            answer.bytes(1, &of_table.0);
+        }
+        Ok(answer.0)
+    }
+}
+
+fn refused_row(message: &mut Message, refusal: &Refusal) {
+    message.number(1, 0).message(2, |inner| error(inner, refusal));
+}

@@ -1,0 +1,284 @@
+//! Rows of requests as the engine takes them, and rows of answers.
+
+use super::plain_buffer::{self, Cell, Payload, Row, RowWriter};
+use super::refusal::{Answer, parameter};
+use crate::model::{CellRef, ColumnName, KeyInput, KeyPart, KeyValue, NameRules, RowSink, TableSchema, ValueRef};
+use crate::tablestore::{ColumnChange, ColumnOp, Mutation, PutCell, ReturnedRow};
+
+/// The row of a buffer.
+///
+/// # Errors
+/// Damage.
+pub(super) fn read(buffer: &[u8]) -> Answer<Row<'_>> {
+    Row::read(buffer).or_else(parameter)
+}
+
+/// The key of a row, in its order.
+///
+/// # Errors
+/// A column that is more than a name and a value, or whose value is none of a key.
+pub(super) fn key<'a>(cells: &[Cell<'a>]) -> Answer<KeyInput<'a>> {
+    let mut key = KeyInput::new();
+    for Cell { name, value, op, version } in cells {
+        if name.is_empty() {
+            return parameter("No name is given for primary key.");
+        }
+        if op.is_some() {
+            return parameter(format!("OpType cannot be given for primary key name: {name}."));
+        }
+        if version.is_some() {
+            return parameter(format!("Timestamp cannot be given for primary key name: {name}."));
+        }
+        key.push(
+            name,
+            match value {
+                None => return parameter(format!("No value is given for primary key name: {name}.")),
+                // As in messages about tables, such a type has no prefix here.
+                Some(Payload::Value(value @ (ValueRef::Double(_) | ValueRef::Boolean(_)))) => {
+                    let text = format!("{} is an invalid type for the primary key.", value.value_type().as_str());
+                    return parameter(text);
+                }
+                Some(Payload::Value(value)) => KeyPart::Value(*value),
+                Some(Payload::InfMin) => KeyPart::InfMin,
+                Some(Payload::InfMax) => KeyPart::InfMax,
+                Some(Payload::AutoIncrement) => KeyPart::AutoIncrement,
+                Some(Payload::NoText) => return no_text(name),
+                Some(Payload::Null) => return parameter("VT_NULL is an invalid type for the primary key."),
+            },
+        );
+    }
+    Ok(key)
+}
+
+fn no_text<T>(name: &str) -> Answer<T> {
+    parameter(format!("Value of column {name} must be UTF8 encoding."))
+}
+
+/// The key of a buffer that has nothing else.
+///
+/// # Errors
+/// Damage, or a wrong key.
+pub(super) fn key_alone(buffer: &[u8]) -> Answer<KeyInput<'_>> {
+    let row = read(buffer)?;
+    if row.is_deleted {
+        return parameter("Delete marker cannot be given.");
+    }
+    key(&row.key)
+}
+
+fn column<'a>(name: &'a str) -> Answer<ColumnName<'a>> {
+    if name.is_empty() {
+        return parameter("No name is given for attribute column.");
+    }
+    Ok(ColumnName::parse(name, NameRules::Sdk)?)
+}
+
+fn attribute<'a>(cell: &Cell<'a>) -> Answer<ValueRef<'a>> {
+    match cell.value {
+        Some(Payload::Value(value)) => Ok(value),
+        Some(Payload::NoText) => no_text(cell.name),
+        Some(other) => parameter(format!("{} is an invalid type for the attribute column.", other.type_name())),
+        None => parameter("No value is given for column name."),
+    }
+}
+
+/// The cells of a PutRow.
+///
+/// # Errors
+/// A row that is deleted, a cell that is not put.
+pub(super) fn put<'a>(row: &Row<'a>) -> Answer<Mutation<'a>> {
+    no_marker(row)?;
+    let put = |cell: &Cell<'a>| {
+        if cell.op.is_some() {
+            return parameter(format!("OpType cannot be given for column name:{} in PutRow.", cell.name));
+        }
+        Ok(PutCell { column: column(cell.name)?, version: cell.version, value: attribute(cell)? })
+    };
+    row.cells.iter().map(put).collect::<Answer<_>>().map(Mutation::Put)
+}
+
+/// The changes of an UpdateRow.
+///
+/// # Errors
+/// A row that is deleted, a cell that is no change.
+pub(super) fn update<'a>(row: &Row<'a>) -> Answer<Mutation<'a>> {
+    no_marker(row)?;
+    let changes = row.cells.iter().map(change).collect::<Answer<Vec<_>>>()?;
+    Ok(Mutation::Update(in_effect(changes)))
+}
+
+fn change<'a>(cell: &Cell<'a>) -> Answer<ColumnChange<'a>> {
+    let column = column(cell.name)?;
+    let no_value = || {
+        if cell.value.is_some() {
+            return parameter("Column value cannot be given when type is DELETE_ONE_VERSION,DELETE_ALL_VERSION.");
+        }
+        Ok(())
+    };
+    let op = match cell.op {
+        None => ColumnOp::Put { version: cell.version, value: attribute(cell)? },
+        Some(plain_buffer::DELETE_ONE) => {
+            no_value()?;
+            match cell.version {
+                Some(version) => ColumnOp::DeleteVersion(version),
+                None => return parameter("Timestamp must be given when type is DELETE_ONE_VERSION."),
+            }
+        }
+        Some(plain_buffer::DELETE_ALL) => {
+            no_value()?;
+            if cell.version.is_some() {
+                return parameter("Timestamp cannot be given when type is DELETE_ALL_VERSION.");
+            }
+            ColumnOp::DeleteColumn
+        }
+        Some(plain_buffer::INCREMENT) => match attribute(cell)? {
+            ValueRef::Integer(_) if cell.version.is_some() => {
+                return parameter("Timestamp cannot be given when type is INCREMENT.");
+            }
+            ValueRef::Integer(delta) => ColumnOp::Increment(delta),
+            other => {
+                let text = format!("{} is an invalid type to increment a column by.", other.value_type().variant());
+                return parameter(text);
+            }
+        },
+        Some(other) => return parameter(format!("Invalid OpType: {other} for column name:{}.", cell.name)),
+    };
+    Ok(ColumnChange { column, op })
+}
+
+/// The changes that have an effect: they apply one after the other, so a column that is deleted loses what was put before it.
+fn in_effect(changes: Vec<ColumnChange<'_>>) -> Vec<ColumnChange<'_>> {
+    let is_deleted = |change: &ColumnChange<'_>| change.op == ColumnOp::DeleteColumn;
+    if !changes.iter().any(is_deleted) {
+        return changes;
+    }
+    let stays = |(at, change): (usize, &ColumnChange<'_>)| {
+        let mut later = changes.iter().skip(at + 1);
+        let goes = matches!(change.op, ColumnOp::Put { .. } | ColumnOp::DeleteColumn)
+            && later.any(|other| is_deleted(other) && other.column == change.column);
+        !goes
+    };
+    changes.iter().enumerate().filter(|change| stays(*change)).map(|(_, change)| *change).collect()
+}
+
+/// A DeleteRow has a key and a marker.
+///
+/// # Errors
+/// A row without the marker, or with cells.
+pub(super) fn delete<'a>(row: &Row<'_>) -> Answer<Mutation<'a>> {
+    if !row.is_deleted {
+        return parameter("Invalid request of delete row: missing RowDeleteMarker in request");
+    }
+    if !row.cells.is_empty() {
+        return parameter("Invalid delete row request: unexpected cells in request");
+    }
+    Ok(Mutation::Delete)
+}
+
+fn no_marker(row: &Row<'_>) -> Answer<()> {
+    if row.is_deleted {
+        return parameter("Invalid request of put/update row: unexpected RowDeleteMarker in request.");
+    }
+    Ok(())
+}
+
+/// Takes the rows of a read, and writes them as they come.
+#[derive(Default)]
+pub(super) struct Rows {
+    names: Vec<String>,
+    writer: RowWriter,
+    /// The end of each row.
+    ends: Vec<usize>,
+    /// Whether each row is a buffer of its own.
+    is_apart: bool,
+}
+
+impl Rows {
+    /// Rows that are in one buffer.
+    pub(super) fn together() -> Self {
+        Self::default()
+    }
+
+    /// Rows that are in buffers of their own.
+    pub(super) fn apart() -> Self {
+        Self { is_apart: true, ..Self::default() }
+    }
+
+    /// The bytes of all rows.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.writer.bytes
+    }
+
+    /// The buffers, each of one row.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| self.writer.bytes.get(*start..*end).unwrap_or_default())
+    }
+}
+
+impl RowSink for Rows {
+    fn start(&mut self, schema: &TableSchema) {
+        self.names = schema.key().iter().map(|column| column.name.clone()).collect();
+    }
+
+    fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) {
+        if self.is_apart || self.ends.is_empty() {
+            self.writer.begin();
+        }
+        let mut row = self.writer.row();
+        for (name, value) in self.names.iter().zip(key) {
+            row.key(name, *value);
+        }
+        for cell in cells {
+            row.attribute(cell.column, Some(cell.value), None, Some(cell.version));
+        }
+        row.end(None);
+        self.ends.push(self.writer.bytes.len());
+    }
+}
+
+/// The buffer of what a write returns.
+pub(super) fn returned(row: &ReturnedRow) -> Vec<u8> {
+    let mut writer = RowWriter::default();
+    writer.begin();
+    let mut parts = writer.row();
+    for (column, value) in row.schema.key().iter().zip(&row.key) {
+        parts.key(&column.name, value.as_value());
+    }
+    for (column, version, value) in &row.cells {
+        parts.attribute(column, Some(value.as_ref()), None, Some(*version));
+    }
+    parts.end(None);
+    writer.bytes
+}
+
+/// The buffer of the first columns of a key.
+pub(super) fn key_buffer(schema: &TableSchema, values: &[KeyValue]) -> Vec<u8> {
+    let mut writer = RowWriter::default();
+    writer.begin();
+    let mut parts = writer.row();
+    for (column, value) in schema.key().iter().zip(values) {
+        parts.key(&column.name, value.as_value());
+    }
+    parts.end(None);
+    writer.bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_changes_of_one_column_apply_in_their_order() {
+        let column = |name| ColumnName::known(name);
+        let put = |name, value| ColumnChange {
+            column: column(name),
+            op: ColumnOp::Put { version: None, value: ValueRef::Integer(value) },
+        };
+        let delete = |name| ColumnChange { column: column(name), op: ColumnOp::DeleteColumn };
+        assert_eq!(in_effect(vec![put("a", 1), delete("a")]), [delete("a")]);
+        assert_eq!(in_effect(vec![delete("a"), put("a", 1)]), [delete("a"), put("a", 1)]);
+        let all = vec![put("a", 1), put("b", 2), delete("a"), put("a", 3), delete("b"), delete("a"), put("a", 4)];
+        assert_eq!(in_effect(all), [delete("b"), delete("a"), put("a", 4)]);
+    }
+}
