@@ -110,6 +110,7 @@ impl Chance {
         };
         ReadOptions {
             versions: VersionQuery { max_versions, range, version },
+            most_columns: None,
             columns: (0..names).map(|_| column(self.pick(&COLUMNS))).collect(),
             start_column: (self.below(6) == 0).then_some("b"),
             end_column: (self.below(6) == 0).then_some("c"),

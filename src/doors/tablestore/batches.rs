@@ -1,7 +1,7 @@
 //! BatchGetRow and BatchWriteRow (R2).
 
 use super::Door;
-use super::message::{ReadField, consumed, error, read_field, read_options, required, table};
+use super::message::{ReadFields, consumed, error, read_options, required, table};
 use super::protobuf::{Fields, Message};
 use super::refusal::{Answer, Refusal, Stop, parameter};
 use super::row::{self, Rows};
@@ -25,69 +25,31 @@ fn of_row(failure: Failure) -> Answer<Refusal> {
 
 /// The part of a BatchGetRow that reads one table.
 fn table_read(message: &[u8]) -> Answer<TableRead<'_>> {
-    let (mut name, mut keys, mut options) = (None, Vec::new(), read_options());
-    let mut fields = Fields::new(message);
-    while let Some((number, value)) = fields.next_field()? {
-        let field = match number {
-            1 => {
-                name = Some(value.text()?);
-                continue;
-            }
-            2 => {
-                check_count(keys.len() + 1, limits::BATCH_GET_ROWS)?;
-                keys.push(row::key_alone(value.bytes()?)?);
-                continue;
-            }
-            4 => ReadField::Column,
-            5 => ReadField::TimeRange,
-            6 => ReadField::MaxVersions,
-            8 => ReadField::Filter,
-            9 => ReadField::Start,
-            10 => ReadField::End,
-            _ => continue,
-        };
-        read_field(&mut options, field, value)?;
-    }
-    Ok(TableRead { table: table(name)?, keys, options })
+    let fields = Fields::read(message)?;
+    let keys = fields.all(2)?;
+    check_count(keys.len(), limits::BATCH_GET_ROWS)?;
+    let options = read_options(&fields, ReadFields { columns: 4, filter: 8 })?;
+    let keys = keys.into_iter().map(row::key_alone).collect::<Answer<_>>()?;
+    Ok(TableRead { table: table(fields.text(1)?)?, keys, options })
 }
 
 /// The part of a BatchWriteRow that writes one table: its rows go behind the others.
 fn table_write<'a>(message: &'a [u8], writes: &mut Vec<RowWrite<'a>>) -> Answer<&'a str> {
-    let (mut name, mut rows) = (None, Vec::new());
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => name = Some(value.text()?),
-            2 => {
-                check_count(writes.len() + rows.len() + 1, limits::BATCH_WRITE_ROWS)?;
-                rows.push(value.bytes()?);
-            }
-            _ => {}
-        }
-    }
-    let table = table(name)?;
+    let fields = Fields::read(message)?;
+    let (table, rows) = (table(fields.text(1)?)?, fields.all(2)?);
+    check_count(writes.len() + rows.len(), limits::BATCH_WRITE_ROWS)?;
     if rows.is_empty() {
         return parameter(format!("No operation is specified for table: '{table}'."));
     }
     for row in rows {
-        let (mut kind, mut buffer, mut condition, mut returns) = (None, None, None, None);
-        let mut fields = Fields::new(row);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => kind = Some(value.number()?),
-                2 => buffer = Some(value.bytes()?),
-                3 => condition = Some(value.bytes()?),
-                4 => returns = Some(value.bytes()?),
-                _ => {}
-            }
-        }
-        let kind = match required(kind)? {
+        let fields = Fields::read(row)?;
+        let kind = match required(fields.number(1)?)? {
             1 => WriteKind::Put,
             2 => WriteKind::Update,
             3 => WriteKind::Delete,
             _ => return parameter("The type of row in batch write operation is invalid."),
         };
-        writes.push(write(kind, table, required(buffer)?, required(condition)?, returns)?);
+        writes.push(write(kind, table, &fields, 2)?);
     }
     Ok(table.as_str())
 }
@@ -95,14 +57,9 @@ fn table_write<'a>(message: &'a [u8], writes: &mut Vec<RowWrite<'a>>) -> Answer<
 impl Door<'_> {
     /// Reads rows of one or many tables.
     pub(super) async fn batch_get_row(&self) -> Answer<Vec<u8>> {
-        let mut tables = Vec::new();
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            if field == 1 {
-                check_count(tables.len() + 1, limits::BATCH_GET_ROWS)?;
-                tables.push(table_read(value.bytes()?)?);
-            }
-        }
+        let tables = Fields::read(self.body)?.all(1)?;
+        check_count(tables.len(), limits::BATCH_GET_ROWS)?;
+        let tables = tables.into_iter().map(table_read).collect::<Answer<Vec<_>>>()?;
         let mut sinks: Vec<Rows> = tables.iter().map(|_| Rows::apart()).collect();
         let found = self.instance.batch_get_row(&tables, &mut sinks).await?;
         let mut answer = Message::default();
@@ -128,21 +85,14 @@ impl Door<'_> {
 
     /// Writes rows of one or many tables.
     pub(super) async fn batch_write_row(&self) -> Answer<Vec<u8>> {
+        let fields = Fields::read(self.body)?;
         // Of each table: its name, and the end of its rows.
         let (mut tables, mut writes) = (Vec::new(), Vec::new());
-        let (mut transaction, mut is_atomic) = (None, false);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => {
-                    let name = table_write(value.bytes()?, &mut writes)?;
-                    tables.push((name, writes.len()));
-                }
-                2 => transaction = Some(value.text()?),
-                3 => is_atomic = value.flag()?,
-                _ => {}
-            }
+        for message in fields.all(1)? {
+            let name = table_write(message, &mut writes)?;
+            tables.push((name, writes.len()));
         }
+        let (transaction, is_atomic) = (fields.text(2)?, fields.flag(3)?.unwrap_or_default());
         if is_atomic && transaction.is_some() {
             return parameter("A batch in a transaction cannot be atomic.");
         }

@@ -3,7 +3,6 @@
 use super::plain_buffer::{Payload, variant};
 use super::protobuf::Fields;
 use super::refusal::{Answer, Stop, parameter};
-use crate::error::Error;
 use crate::format::wire::{Decoded, Reader};
 use crate::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use crate::model::{ColumnName, NameRules, ValueRef, limits};
@@ -29,18 +28,9 @@ pub(super) fn read(message: &[u8]) -> Answer<Filter<'_>> {
 
 /// The same, in so many filters less than may be in each other.
 fn read_at(message: &[u8], depth: usize) -> Answer<Filter<'_>> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return parameter(format!("The count of filter exceeds the max: {}.", limits::FILTER_NODES));
-    };
-    let (mut kind, mut inner) = (None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = damaged(fields.next_field())? {
-        match field {
-            1 => kind = Some(damaged(value.number())?),
-            2 => inner = Some(damaged(value.bytes())?),
-            _ => {}
-        }
-    }
+    let Some(depth) = depth.checked_sub(1) else { return too_many() };
+    let fields = damaged(Fields::read(message))?;
+    let (kind, inner) = (damaged(fields.number(1))?, damaged(fields.bytes(2))?);
     let (Some(kind), Some(inner)) = (kind, inner) else { return parameter("Deserialize filter failed.") };
     match kind {
         SINGLE => single(inner).map(Filter::Column),
@@ -50,21 +40,15 @@ fn read_at(message: &[u8], depth: usize) -> Answer<Filter<'_>> {
     }
 }
 
+fn too_many<T>() -> Answer<T> {
+    parameter(format!("The count of filter exceeds the max: {}.", limits::FILTER_NODES))
+}
+
 fn single(message: &[u8]) -> Answer<ColumnFilter<'_>> {
-    let (mut comparator, mut column, mut value) = (None, None, None);
-    let (mut filters_missing, mut newest, mut transfer) = (None, None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, given)) = damaged(fields.next_field())? {
-        match field {
-            1 => comparator = Some(damaged(given.number())?),
-            2 => column = Some(damaged(given.text())?),
-            3 => value = Some(damaged(given.bytes())?),
-            4 => filters_missing = Some(damaged(given.flag())?),
-            5 => newest = Some(damaged(given.flag())?),
-            6 => transfer = Some(rule(damaged(given.bytes())?)?),
-            _ => {}
-        }
-    }
+    let fields = damaged(Fields::read(message))?;
+    let (comparator, column, value) = (damaged(fields.number(1))?, damaged(fields.text(2))?, damaged(fields.bytes(3))?);
+    let (filters_missing, newest) = (damaged(fields.flag(4))?, damaged(fields.flag(5))?);
+    let transfer = damaged(fields.bytes(6))?.map(rule).transpose()?;
     let (Some(comparator), Some(column), Some(value), Some(filters_missing), Some(newest)) =
         (comparator, column, value, filters_missing, newest)
     else {
@@ -92,15 +76,8 @@ fn compared<'a>(column: ColumnName<'_>, value: &'a [u8]) -> Answer<ValueRef<'a>>
 }
 
 fn rule(message: &[u8]) -> Answer<Transfer<'_>> {
-    let (mut regex, mut cast) = (None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = damaged(fields.next_field())? {
-        match field {
-            1 => regex = Some(damaged(value.text())?),
-            2 => cast = Some(damaged(value.number())?),
-            _ => {}
-        }
-    }
+    let fields = damaged(Fields::read(message))?;
+    let (regex, cast) = (damaged(fields.text(1))?, damaged(fields.number(2))?);
     let Some(regex) = regex else { return parameter("Deserialize relation filter failed.") };
     let cast = match cast {
         Some(0) => CastType::Integer,
@@ -112,22 +89,13 @@ fn rule(message: &[u8]) -> Answer<Transfer<'_>> {
 }
 
 fn composite(message: &[u8], depth: usize) -> Answer<Filter<'_>> {
-    let (mut operator, mut children) = (None, Vec::new());
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = damaged(fields.next_field())? {
-        match field {
-            1 => operator = Some(damaged(value.number())?),
-            2 => {
-                // The engine counts all of a filter; this bounds the memory for one that it will refuse.
-                if children.len() >= limits::FILTER_NODES {
-                    let text = format!("The count of filter exceeds the max: {}.", limits::FILTER_NODES);
-                    return Err(Error::parameter(text).into());
-                }
-                children.push(read_at(damaged(value.bytes())?, depth)?);
-            }
-            _ => {}
-        }
+    let fields = damaged(Fields::read(message))?;
+    let (operator, inner) = (damaged(fields.number(1))?, damaged(fields.all(2))?);
+    // The engine counts all of a filter. This bounds the memory for one that it will refuse.
+    if inner.len() > limits::FILTER_NODES {
+        return too_many();
     }
+    let children = inner.into_iter().map(|child| read_at(child, depth)).collect::<Answer<_>>()?;
     match operator {
         Some(1) => Ok(Filter::Not(children)),
         Some(2) => Ok(Filter::And(children)),
@@ -138,15 +106,8 @@ fn composite(message: &[u8], depth: usize) -> Answer<Filter<'_>> {
 }
 
 fn page<'a>(message: &[u8]) -> Answer<Filter<'a>> {
-    let (mut offset, mut limit) = (None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = damaged(fields.next_field())? {
-        match field {
-            1 => offset = Some(damaged(value.short())?),
-            2 => limit = Some(damaged(value.short())?),
-            _ => {}
-        }
-    }
+    let fields = damaged(Fields::read(message))?;
+    let (offset, limit) = (damaged(fields.short(1))?, damaged(fields.short(2))?);
     match (offset, limit) {
         (Some(offset), Some(limit)) => Ok(Filter::Page { offset, limit }),
         _ => parameter("Deserialize column pagination filter failed."),

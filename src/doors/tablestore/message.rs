@@ -3,6 +3,7 @@
 use super::filter;
 use super::protobuf::{Fields, Message};
 use super::refusal::{Answer, Refusal, parameter};
+use crate::model::select::VersionQuery;
 use crate::model::{ColumnName, Consumed, NameRules, TableName, limits};
 use crate::tablestore::{Existence, ReadOptions, ReturnContent};
 
@@ -30,23 +31,15 @@ pub(super) type Condition<'a> = (Existence, Option<Box<crate::model::Filter<'a>>
 /// # Errors
 /// A wrong expectation or filter.
 pub(super) fn condition(message: &[u8]) -> Answer<Condition<'_>> {
-    let (mut existence, mut column_condition) = (None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => existence = Some(value.number()?),
-            2 => column_condition = Some(value.bytes()?),
-            _ => {}
-        }
-    }
-    let existence = match required(existence)? {
+    let fields = Fields::read(message)?;
+    let existence = match required(fields.number(1)?)? {
         0 => Existence::Ignore,
         1 => Existence::ExpectExist,
         2 => Existence::ExpectNotExist,
         other => return parameter(format!("Invalid row-existence expectation: {other}.")),
     };
     // Some clients send an empty one where there is none.
-    let column_condition = column_condition.filter(|condition| !condition.is_empty());
+    let column_condition = fields.bytes(2)?.filter(|condition| !condition.is_empty());
     Ok((existence, column_condition.map(filter::read).transpose()?.map(Box::new)))
 }
 
@@ -55,16 +48,9 @@ pub(super) fn condition(message: &[u8]) -> Answer<Condition<'_>> {
 /// # Errors
 /// An unknown kind; columns where none can be told.
 pub(super) fn return_content(message: &[u8]) -> Answer<ReturnContent<'_>> {
-    let (mut kind, mut columns) = (0, Vec::new());
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => kind = value.number()?,
-            2 => columns.push(ColumnName::parse(value.text()?, NameRules::Sdk)?),
-            _ => {}
-        }
-    }
-    match kind {
+    let fields = Fields::read(message)?;
+    let columns = columns(&fields, 2)?;
+    match fields.number(1)?.unwrap_or_default() {
         0 => Ok(ReturnContent::None),
         1 if columns.is_empty() => Ok(ReturnContent::PrimaryKey),
         1 => parameter("Return column names cannot be given when return type is RT_PK."),
@@ -73,65 +59,48 @@ pub(super) fn return_content(message: &[u8]) -> Answer<ReturnContent<'_>> {
     }
 }
 
-/// The fields of a read that all kinds of reads have, by other numbers.
-#[derive(Clone, Copy)]
-pub(super) enum ReadField {
-    Column,
-    TimeRange,
-    MaxVersions,
-    Filter,
-    Start,
-    End,
+/// The names of columns in fields of this number.
+fn columns<'a>(fields: &Fields<'a>, number: usize) -> Answer<Vec<ColumnName<'a>>> {
+    let names = fields.texts(number)?.into_iter();
+    names.map(|name| Ok(ColumnName::parse(name, NameRules::Sdk)?)).collect()
 }
 
-/// Takes a field of a read.
+/// The numbers of the fields that all kinds of reads have.
+#[derive(Clone, Copy)]
+pub(super) struct ReadFields {
+    /// The first of three: columns to get, a time range, max versions.
+    pub(super) columns: usize,
+    /// The first of three: a filter, the first column, the last one.
+    pub(super) filter: usize,
+}
+
+/// The options of a read. The door takes as many columns as the service does.
 ///
 /// # Errors
 /// A wrong one.
-pub(super) fn read_field<'a>(
-    options: &mut ReadOptions<'a>,
-    field: ReadField,
-    value: super::protobuf::Value<'a>,
-) -> Answer<()> {
-    match field {
-        ReadField::Column => {
-            options.columns.push(ColumnName::parse(value.text()?, NameRules::Sdk)?);
-        }
-        ReadField::TimeRange => time_range(options, value.bytes()?)?,
-        ReadField::MaxVersions => options.versions.max_versions = Some(value.short()?),
-        ReadField::Filter => {
-            let message = value.bytes()?;
-            options.filter = if message.is_empty() { None } else { Some(filter::read(message)?) };
-        }
-        ReadField::Start => options.start_column = Some(value.text()?),
-        ReadField::End => options.end_column = Some(value.text()?),
-    }
-    Ok(())
+pub(super) fn read_options<'a>(fields: &Fields<'a>, numbers: ReadFields) -> Answer<ReadOptions<'a>> {
+    let ReadFields { columns: first, filter: at } = numbers;
+    let mut versions = fields.bytes(first + 1)?.map_or(Ok(VersionQuery::default()), time_range)?;
+    versions.max_versions = fields.short(first + 2)?;
+    let message = fields.bytes(at)?.filter(|message| !message.is_empty());
+    Ok(ReadOptions {
+        versions,
+        columns: columns(fields, first)?,
+        most_columns: Some(limits::Limits::SDK.columns_to_get),
+        start_column: fields.text(at + 1)?,
+        end_column: fields.text(at + 2)?,
+        filter: message.map(filter::read).transpose()?,
+    })
 }
 
-fn time_range(options: &mut ReadOptions<'_>, message: &[u8]) -> Answer<()> {
-    let (mut start, mut end, mut specific) = (None, None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => start = Some(value.number()?),
-            2 => end = Some(value.number()?),
-            3 => specific = Some(value.number()?),
-            _ => {}
-        }
-    }
-    options.versions.version = specific;
-    options.versions.range = match (start, end) {
+fn time_range(message: &[u8]) -> Answer<VersionQuery> {
+    let fields = Fields::read(message)?;
+    let range = match (fields.number(1)?, fields.number(2)?) {
         (Some(start), Some(end)) => Some((start, end)),
         (None, None) => None,
         _ => return parameter("Start and end time must be given at the same time."),
     };
-    Ok(())
-}
-
-/// Read options of the door: it takes as many columns as the service does.
-pub(super) fn read_options<'a>() -> ReadOptions<'a> {
-    ReadOptions { most_columns: Some(limits::Limits::SDK.columns_to_get), ..ReadOptions::default() }
+    Ok(VersionQuery { range, version: fields.number(3)?, ..VersionQuery::default() })
 }
 
 /// Writes consumed units. Some clients have no default for a number that is missing.

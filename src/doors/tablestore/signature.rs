@@ -140,7 +140,7 @@ impl Signer {
 
 /// The value of a header, by its name in lower case.
 pub(super) fn header<'r>(request: &'r Request<'_>, name: &str) -> Option<&'r str> {
-    request.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    request.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim_ascii())
 }
 
 fn required<'r>(request: &'r Request<'_>, name: &str) -> Answer<&'r str> {
@@ -173,7 +173,7 @@ fn string_to_sign(request: &Request<'_>, operation: &str) -> String {
 
 /// The protocol's headers, `name:value` and the end of a line each, in the order of their names.
 fn signed_headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> String {
-    let own = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim()));
+    let own = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim_ascii()));
     let own: Vec<_> = own.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     let mut sorted: Vec<_> = own.iter().collect();
     sort_by(&mut sorted, |a, b| a.0.cmp(&b.0));

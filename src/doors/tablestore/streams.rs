@@ -7,7 +7,7 @@ use super::protobuf::{Fields, Message};
 use super::refusal::{Answer, Stop, parameter};
 use super::stream_work::{Report, Work, work};
 use crate::error::Result;
-use crate::model::ChangeKind;
+use crate::model::{ChangeKind, TableName};
 use crate::modules::{self, Module};
 use crate::tablestore::{ShardDescription, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart};
 
@@ -27,13 +27,8 @@ impl Door<'_> {
 
     /// Lists streams.
     pub(super) async fn list_stream(&self) -> Answer<Vec<u8>> {
-        let mut table = None;
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            if field == 1 {
-                table = Some(super::message::table(Some(value.text()?))?.as_str());
-            }
-        }
+        let table = Fields::read(self.body)?.text(1)?;
+        let table = table.map(|name| super::message::table(Some(name))).transpose()?.map(TableName::as_str);
         let mut answer = Message::default();
         let mut write = |report: Report<'_>| {
             let Report::Streams(streams) = report else { return };
@@ -49,17 +44,9 @@ impl Door<'_> {
 
     /// Describes a stream and its shards.
     pub(super) async fn describe_stream(&self) -> Answer<Vec<u8>> {
-        let (mut id, mut first, mut limit) = (None, None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => id = Some(value.text()?),
-                2 => first = Some(shard(value.text()?)?),
-                3 => limit = Some(value.short()?),
-                _ => {}
-            }
-        }
-        let id = stream_id(id)?;
+        let fields = Fields::read(self.body)?;
+        let (id, limit) = (stream_id(fields.text(1)?)?, fields.short(3)?);
+        let first = fields.text(2)?.map(shard).transpose()?;
         let mut answer = Message::default();
         let mut write = |report: Report<'_>| {
             if let Report::Page(page) = report {
@@ -72,21 +59,12 @@ impl Door<'_> {
 
     /// Gives the place in a shard where reading begins.
     pub(super) async fn get_shard_iterator(&self) -> Answer<Vec<u8>> {
-        let (mut id, mut of, mut at) = (None, None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => id = Some(value.text()?),
-                2 => of = Some(value.text()?),
-                3 => at = Some(value.number()?),
-                _ => {}
-            }
-        }
+        let fields = Fields::read(self.body)?;
         // Records have times in ms: the first of this time or later.
-        let start = at.map_or(StreamStart::Oldest, |at| {
+        let start = fields.number(3)?.map_or(StreamStart::Oldest, |at| {
             StreamStart::At(at.saturating_add(MICROSECONDS - 1).div_euclid(MICROSECONDS))
         });
-        let (id, of) = (stream_id(id)?, shard(required(of)?)?);
+        let (id, of) = (stream_id(fields.text(1)?)?, shard(required(fields.text(2)?)?)?);
         let mut answer = Message::default();
         let mut write = |report: Report<'_>| {
             if let Report::Iterator(iterator) = report {
@@ -99,16 +77,8 @@ impl Door<'_> {
 
     /// Reads records of a shard.
     pub(super) async fn get_stream_record(&self) -> Answer<Vec<u8>> {
-        let (mut iterator, mut limit) = (None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => iterator = Some(value.text()?),
-                2 => limit = Some(value.short()?),
-                _ => {}
-            }
-        }
-        let iterator = required(iterator)?;
+        let fields = Fields::read(self.body)?;
+        let (iterator, limit) = (required(fields.text(1)?)?, fields.short(2)?);
         let (mut answer, mut written) = (Message::default(), Ok(()));
         let mut write = |report: Report<'_>| {
             if let Report::Records(records) = report {

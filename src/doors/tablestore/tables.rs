@@ -35,60 +35,22 @@ const BINARY: i64 = 3;
 /// Some clients have it, and the service never did.
 const BOOLEAN: i64 = 5;
 
-/// What a table is made of.
-#[derive(Default)]
-struct Meta {
-    name: Option<String>,
-    key: Vec<KeyColumn>,
-    defined: Vec<DefinedColumn>,
-}
-
-fn meta(message: &[u8]) -> Answer<Meta> {
-    let mut meta = Meta::default();
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => meta.name = Some(value.text()?.to_owned()),
-            2 => meta.key.push(key_column(value.bytes()?)?),
-            3 => meta.defined.push(defined_column(value.bytes()?)?),
-            _ => {}
-        }
-    }
-    Ok(meta)
-}
-
 fn key_column(message: &[u8]) -> Answer<KeyColumn> {
-    let (mut name, mut kind, mut option) = (None, None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => name = Some(value.text()?),
-            2 => kind = Some(value.number()?),
-            3 => option = Some(value.number()?),
-            _ => {}
-        }
-    }
-    let key_type = match required(kind)? {
+    let fields = Fields::read(message)?;
+    let key_type = match required(fields.number(2)?)? {
         INTEGER => KeyType::Integer,
         STRING => KeyType::String,
         BINARY => KeyType::Binary,
         BOOLEAN => return parameter("BOOLEAN is an invalid type for the primary key."),
         _ => return parameter("Invalid column type, only STRING,INTEGER,BINARY is allowed."),
     };
-    Ok(KeyColumn { auto_increment: option == Some(1), ..KeyColumn::new(required(name)?, key_type) })
+    let auto_increment = fields.number(3)? == Some(1);
+    Ok(KeyColumn { auto_increment, ..KeyColumn::new(required(fields.text(1)?)?, key_type) })
 }
 
 fn defined_column(message: &[u8]) -> Answer<DefinedColumn> {
-    let (mut name, mut kind) = (None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => name = Some(value.text()?),
-            2 => kind = Some(value.number()?),
-            _ => {}
-        }
-    }
-    let (name, kind) = (required(name)?.to_owned(), required(kind)?);
+    let fields = Fields::read(message)?;
+    let (name, kind) = (required(fields.text(1)?)?.to_owned(), required(fields.number(2)?)?);
     match DEFINED.into_iter().find(|(number, _)| *number == kind) {
         Some((_, column_type)) => Ok(DefinedColumn { name, column_type }),
         None => parameter(format!("Invalid type of defined column: {kind}.")),
@@ -97,86 +59,54 @@ fn defined_column(message: &[u8]) -> Answer<DefinedColumn> {
 
 /// The numbers of units of a table, if they are given.
 fn reserved(message: &[u8]) -> Answer<(Option<i64>, Option<i64>)> {
-    let (mut unit, mut read, mut write) = (None, None, None);
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        if field == 1 {
-            unit = Some(value.bytes()?);
-        }
-    }
-    let mut fields = Fields::new(required(unit)?);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => read = Some(value.short()?),
-            2 => write = Some(value.short()?),
-            _ => {}
-        }
-    }
-    Ok((read, write))
+    let fields = Fields::read(required(Fields::read(message)?.bytes(1)?)?)?;
+    Ok((fields.short(1)?, fields.short(2)?))
 }
 
 fn options(message: &[u8]) -> Answer<OptionsChange> {
-    let mut options = OptionsChange::default();
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => options.time_to_live = Some(value.short()?),
-            2 => options.max_versions = Some(value.short()?),
-            5 => options.max_version_offset = Some(value.number()?),
-            6 => options.allow_update = Some(value.flag()?),
-            _ => {}
-        }
-    }
-    Ok(options)
+    let fields = Fields::read(message)?;
+    Ok(OptionsChange {
+        time_to_live: fields.short(1)?,
+        max_versions: fields.short(2)?,
+        max_version_offset: fields.number(5)?,
+        allow_update: fields.flag(6)?,
+    })
 }
 
 fn stream(message: &[u8]) -> Answer<StreamChange> {
-    let (mut enabled, mut hours, mut columns) = (None, None, Vec::new());
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => enabled = Some(value.flag()?),
-            2 => hours = Some(value.short()?),
-            3 => columns.push(value.text()?.to_owned()),
-            _ => {}
-        }
-    }
-    let origin_columns = if columns.is_empty() { None } else { Some(columns) };
-    Ok(StreamChange { enabled: required(enabled)?, expiration_hours: hours, origin_columns })
+    let fields = Fields::read(message)?;
+    let columns = owned(fields.texts(3)?);
+    Ok(StreamChange {
+        enabled: required(fields.flag(1)?)?,
+        expiration_hours: fields.short(2)?,
+        origin_columns: if columns.is_empty() { None } else { Some(columns) },
+    })
+}
+
+fn owned(texts: Vec<&str>) -> Vec<String> {
+    texts.into_iter().map(str::to_owned).collect()
 }
 
 fn index(message: &[u8]) -> Answer<IndexSpec> {
-    let (mut name, mut kind, mut spec) = (None, None, IndexSpec::default());
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        match field {
-            1 => name = Some(value.text()?),
-            2 => spec.key.push(value.text()?.to_owned()),
-            3 => spec.columns.push(value.text()?.to_owned()),
-            5 => kind = Some(value.number()?),
-            _ => {}
-        }
-    }
-    spec.kind = match required(kind)? {
+    let fields = Fields::read(message)?;
+    let kind = match required(fields.number(5)?)? {
         0 => IndexKind::Global,
         1 => IndexKind::Local,
         other => return parameter(format!("Invalid index type: {other}.")),
     };
-    required(name)?.clone_into(&mut spec.name);
-    Ok(spec)
+    let name = required(fields.text(1)?)?.to_owned();
+    let (key, columns) = (owned(fields.texts(2)?), owned(fields.texts(3)?));
+    Ok(IndexSpec { name, kind, key, columns, time_to_live: None })
 }
 
 /// Checks a range that a new table is asked to begin with. Partitions split by themselves here, so it has no other effect.
 fn check_partition(message: &[u8], key: Option<&KeyColumn>) -> Answer<()> {
-    let mut fields = Fields::new(message);
-    while let Some((field, value)) = fields.next_field()? {
-        if field > 2 {
-            continue;
-        }
-        let found = match variant(&mut Reader::new(value.bytes()?)) {
+    let fields = Fields::read(message)?;
+    for end in [fields.bytes(1)?, fields.bytes(2)?] {
+        let found = match variant(&mut Reader::new(required(end)?)) {
             Some(Payload::Value(value)) => Some(value.value_type()),
             Some(Payload::InfMin | Payload::InfMax) => None,
-            _ => return parameter("Parse PBMessage from RawString failed."),
+            _ => return required(None),
         };
         if found.is_some() && found != key.map(|column| column.key_type.value_type()) {
             return parameter("The value type of partition does not match with primary key.");
@@ -188,28 +118,26 @@ fn check_partition(message: &[u8], key: Option<&KeyColumn>) -> Answer<()> {
 impl Door<'_> {
     /// Creates a table.
     pub(super) async fn create_table(&self) -> Answer<Vec<u8>> {
-        let (mut of, mut reserve, mut partitions) = (None, None, Vec::new());
-        let mut table = CreateTable { local_transactions: Some(false), ..CreateTable::default() };
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => of = Some(meta(value.bytes()?)?),
-                2 => reserve = Some(reserved(value.bytes()?)?),
-                3 => table.options = options(value.bytes()?)?,
-                4 => partitions.push(value.bytes()?),
-                5 => table.stream = Some(stream(value.bytes()?)?),
-                7 => table.indexes.push(index(value.bytes()?)?),
-                8 => table.local_transactions = Some(value.flag()?),
-                _ => {}
-            }
-        }
-        let Meta { name, key, defined } = required(of)?;
-        (table.reserved_read, table.reserved_write) = required(reserve)?;
+        let fields = Fields::read(self.body)?;
+        let meta = Fields::read(required(fields.bytes(1)?)?)?;
+        let (reserved_read, reserved_write) = reserved(required(fields.bytes(2)?)?)?;
+        let key = meta.all(2)?.into_iter().map(key_column).collect::<Answer<Vec<_>>>()?;
+        let partitions = fields.all(4)?;
         if partitions.len() > PARTITIONS {
             return parameter(format!("The count of partitions cannot be greater than {PARTITIONS}"));
         }
-        partitions.iter().try_for_each(|range| check_partition(range, key.first()))?;
-        (table.name, table.key, table.defined) = (required(name)?, key, defined);
+        partitions.into_iter().try_for_each(|range| check_partition(range, key.first()))?;
+        let table = CreateTable {
+            name: required(meta.text(1)?)?.to_owned(),
+            key,
+            options: fields.bytes(3)?.map_or(Ok(OptionsChange::default()), options)?,
+            reserved_read,
+            reserved_write,
+            defined: meta.all(3)?.into_iter().map(defined_column).collect::<Answer<_>>()?,
+            indexes: fields.all(7)?.into_iter().map(index).collect::<Answer<_>>()?,
+            local_transactions: Some(fields.flag(8)?.unwrap_or_default()),
+            stream: fields.bytes(5)?.map(stream).transpose()?,
+        };
         self.instance.create_table(table).await?;
         Ok(Vec::new())
     }
@@ -246,16 +174,8 @@ impl Door<'_> {
 
     /// The first two texts of a request; the first is the name of a table.
     fn names(&self) -> Answer<[TableName<'_>; 2]> {
-        let (mut first, mut second) = (None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => first = Some(value.text()?),
-                2 => second = Some(value.text()?),
-                _ => {}
-            }
-        }
-        let first = super::message::table(first)?;
+        let fields = Fields::read(self.body)?;
+        let (first, second) = (super::message::table(fields.text(1)?)?, fields.text(2)?);
         Ok([first, second.map_or(Ok(first), TableName::parse)?])
     }
 
@@ -268,18 +188,15 @@ impl Door<'_> {
 
     /// Changes options, reserved units or the stream of a table.
     pub(super) async fn update_table(&self) -> Answer<Vec<u8>> {
-        let (mut name, mut update) = (None, UpdateTable::default());
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => name = Some(value.text()?),
-                2 => (update.reserved_read, update.reserved_write) = reserved(value.bytes()?)?,
-                3 => update.options = options(value.bytes()?)?,
-                4 => update.stream = Some(stream(value.bytes()?)?),
-                _ => {}
-            }
-        }
-        super::message::table(name)?.as_str().clone_into(&mut update.name);
+        let fields = Fields::read(self.body)?;
+        let (reserved_read, reserved_write) = fields.bytes(2)?.map_or(Ok((None, None)), reserved)?;
+        let update = UpdateTable {
+            name: super::message::table(fields.text(1)?)?.as_str().to_owned(),
+            options: fields.bytes(3)?.map_or(Ok(OptionsChange::default()), options)?,
+            reserved_read,
+            reserved_write,
+            stream: fields.bytes(4)?.map(stream).transpose()?,
+        };
         let mut answer = Message::default();
         let mut write = |report: Report<'_>| {
             if let Report::Table(table) = report {
@@ -294,18 +211,11 @@ impl Door<'_> {
 
     /// Creates an index.
     pub(super) async fn create_index(&self) -> Answer<Vec<u8>> {
-        let (mut name, mut spec, mut base) = (None, None, false);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => name = Some(value.text()?),
-                2 => spec = Some(index(value.bytes()?)?),
-                3 => base = value.flag()?,
-                _ => {}
-            }
-        }
-        let name = super::message::table(name)?.as_str();
-        self.administer(Work::CreateIndex(name, required(spec)?, base), &mut |_| {}).await?;
+        let fields = Fields::read(self.body)?;
+        let name = super::message::table(fields.text(1)?)?.as_str();
+        let spec = index(required(fields.bytes(2)?)?)?;
+        let work = Work::CreateIndex(name, spec, fields.flag(3)?.unwrap_or_default());
+        self.administer(work, &mut |_| {}).await?;
         Ok(Vec::new())
     }
 
@@ -318,37 +228,27 @@ impl Door<'_> {
 
     /// Defines columns, or takes their definition back.
     pub(super) async fn change_defined_columns(&self, adds: bool) -> Answer<Vec<u8>> {
-        let (mut name, mut added, mut removed) = (None, Vec::new(), Vec::new());
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => name = Some(value.text()?),
-                2 if adds => added.push(defined_column(value.bytes()?)?),
-                2 => removed.push(value.text()?.to_owned()),
-                _ => {}
-            }
-        }
-        let name = super::message::table(name)?.as_str();
-        let work = if adds { Work::Define(name, added) } else { Work::Undefine(name, &removed) };
+        let fields = Fields::read(self.body)?;
+        let name = super::message::table(fields.text(1)?)?.as_str();
+        let removed = if adds { Vec::new() } else { owned(fields.texts(2)?) };
+        let work = if adds {
+            Work::Define(name, fields.all(2)?.into_iter().map(defined_column).collect::<Answer<_>>()?)
+        } else {
+            Work::Undefine(name, &removed)
+        };
         self.administer(work, &mut |_| {}).await?;
         Ok(Vec::new())
     }
 
     /// Cuts a table into slices.
     pub(super) async fn compute_split_points(&self) -> Answer<Vec<u8>> {
-        let (mut name, mut size, mut unit, mut point_limit) = (None, None, None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => name = Some(value.text()?),
-                2 => size = Some(value.number()?),
-                3 => unit = Some(value.number()?),
-                4 => point_limit = Some(value.short()?),
-                _ => {}
-            }
-        }
-        let table = super::message::table(name)?.as_str();
-        let request = SplitRequest { table, split_size: required(size)?, unit, point_limit };
+        let fields = Fields::read(self.body)?;
+        let request = SplitRequest {
+            table: super::message::table(fields.text(1)?)?.as_str(),
+            split_size: required(fields.number(2)?)?,
+            unit: fields.number(3)?,
+            point_limit: fields.short(4)?,
+        };
         let mut answer = Message::default();
         let mut write = |report: Report<'_>| {
             if let Report::Splits(splits) = report {

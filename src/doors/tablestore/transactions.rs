@@ -47,16 +47,8 @@ impl Door<'_> {
 
     /// Starts a transaction.
     pub(super) async fn start_transaction(&self) -> Answer<Vec<u8>> {
-        let (mut name, mut key) = (None, None);
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            match field {
-                1 => name = Some(value.text()?),
-                2 => key = Some(value.bytes()?),
-                _ => {}
-            }
-        }
-        let (name, key) = (table(name)?, row::key_alone(required(key)?)?);
+        let fields = Fields::read(self.body)?;
+        let (name, key) = (table(fields.text(1)?)?, row::key_alone(required(fields.bytes(2)?)?)?);
         let id = self.work(Work::Start(name, key)).await?;
         let mut answer = Message::default();
         answer.text(1, &id.unwrap_or_default());
@@ -65,14 +57,7 @@ impl Door<'_> {
 
     /// Commits or aborts a transaction.
     pub(super) async fn end_transaction(&self, commits: bool) -> Answer<Vec<u8>> {
-        let mut id = None;
-        let mut fields = Fields::new(self.body);
-        while let Some((field, value)) = fields.next_field()? {
-            if field == 1 {
-                id = Some(value.text()?);
-            }
-        }
-        let id = required(id)?;
+        let id = required(Fields::read(self.body)?.text(1)?)?;
         self.work(if commits { Work::Commit(id) } else { Work::Abort(id) }).await?;
         let mut answer = Message::default();
         if !commits {

@@ -135,7 +135,8 @@ impl<'a> RowReader<'a> {
         let name = self.sized()?;
         checksum.add(name);
         self.advance();
-        let shown = || String::from_utf8_lossy(name);
+        // A name that is no text is damaged by its length.
+        let shown = || std::str::from_utf8(name).unwrap_or_default();
         if self.tag == Some(CELL_VALUE) {
             let bytes = self.sized()?;
             checksum.add(bytes);
