@@ -11,10 +11,12 @@ mod described;
 mod draw;
 mod frame;
 mod input;
+mod tablestore;
 mod world;
 
 pub(crate) use azure::azure;
 pub(crate) use blocks::blocks;
+pub(crate) use tablestore::{done_at_the_door, tablestore};
 
 use draw::Asked;
 use frame::{Builder, Item};

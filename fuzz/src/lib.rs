@@ -22,3 +22,8 @@ pub fn blocks(data: &[u8]) {
 pub fn azure(data: &[u8]) {
     driver::azure(data);
 }
+
+/// Requests at the door of the Table Store service: of any bytes, or mostly sound ones.
+pub fn tablestore(data: &[u8]) {
+    driver::tablestore(data);
+}

@@ -85,6 +85,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       ["Partitions, indexes, clocks", "partitions-and-indexes"],
       ["Streams and what reads them", "changes"],
       ["The layers above the rows", "layers"],
+      ["The door of Table Store", "tablestore-door"],
       ["Where measurements decided", "measurements"],
       ["What browsers made us do", "browsers"],
       ["Tests", "tests"],

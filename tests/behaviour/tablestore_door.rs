@@ -414,16 +414,16 @@ impl Door {
 
     /// The answer to a request that has to work.
     #[track_caller]
-    pub(crate) fn done(&self, operation: &str, body: Proto) -> Got {
-        let response = self.send(operation, &body.0);
+    pub(crate) fn done(&self, operation: &str, Proto(body): Proto) -> Got {
+        let response = self.send(operation, &body);
         assert_eq!(response.status, 200, "{operation}: {:?}", refusal(&response));
         Got::of(&response.body)
     }
 
     /// The refusal of a request: status, code and text.
     #[track_caller]
-    pub(crate) fn refused(&self, operation: &str, body: Proto) -> String {
-        let response = self.send(operation, &body.0);
+    pub(crate) fn refused(&self, operation: &str, Proto(body): Proto) -> String {
+        let response = self.send(operation, &body);
         assert_ne!(response.status, 200, "{operation} was done");
         refusal(&response)
     }

@@ -37,6 +37,9 @@ const OPERATIONS: [(&str, Right); 25] = [
     ("DeleteDefinedColumn", Right::Admin),
 ];
 
+/// Names and values.
+type Headers = Vec<(String, String)>;
+
 fn made(door: &Door, rights: &[Right]) -> AccessKey {
     door.store.env.run(door.store.instance.access_keys().create(Rights::of(rights))).expect("made")
 }
@@ -53,9 +56,9 @@ fn hmac_sha1(key: &str, text: &str) -> String {
 }
 
 /// The headers of a signed request.
-fn signed(operation: &str, body: &[u8], id: &str, secret: &str, date: &str) -> Vec<(String, String)> {
+fn signed(operation: &str, body: &[u8], id: &str, secret: &str, date: &str) -> Headers {
     let md5 = base64(&Md5::digest(body));
-    let mut headers: Vec<(String, String)> = [
+    let mut headers: Headers = [
         ("x-ots-accesskeyid", id),
         ("x-ots-apiversion", "2015-12-31"),
         ("x-ots-contentmd5", &md5),
@@ -97,7 +100,7 @@ fn i6_a_request_that_is_not_signed_changes_nothing() {
     let door = Door::new();
     let key = made(&door, &[Right::Read, Right::Write, Right::Admin]);
     let body = create("t", &[("id", 1)]).0;
-    let refused = |change: &dyn Fn(&mut Vec<(String, String)>)| {
+    let refused = |change: &dyn Fn(&mut Headers)| {
         let mut headers = signed("CreateTable", &body, &key.id, &key.secret, DATE);
         change(&mut headers);
         let response = send(&door, "CreateTable", &headers, &body);

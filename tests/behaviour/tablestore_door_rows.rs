@@ -206,26 +206,29 @@ fn r6_filters_choose_rows_and_pages_choose_columns() {
         let rows = rows(&found.bytes(2).expect("rows"));
         rows.iter().map(|row| plain(row).0[0].clone()).collect::<Vec<_>>()
     };
-    let [one, two] = [1, 2].map(Value::Integer);
-    assert_eq!(read(&compares("a", 3, &int(1))), [two.clone()]);
-    assert_eq!(read(&compares("id", 1, &int(1))), [one.clone()], "the key can be compared");
+    let [ones, twos] = [1, 2].map(|value| vec![Value::Integer(value)]);
+    assert_eq!(read(&compares("a", 3, &int(1))), twos);
+    assert_eq!(read(&compares("id", 1, &int(1))), ones, "the key can be compared");
     // Clients send some value with EXIST.
-    assert_eq!(read(&compares("c", 7, &int(0))), [one.clone()]);
-    assert_eq!(read(&compares("c", 8, &int(0))), [two.clone()]);
+    assert_eq!(read(&compares("c", 7, &int(0))), ones);
+    assert_eq!(read(&compares("c", 8, &int(0))), twos);
     assert_eq!(read(&both(3, &[compares("a", 1, &int(1)), compares("a", 1, &int(2))])).len(), 2);
     assert_eq!(read(&both(2, &[compares("a", 1, &int(1)), compares("a", 1, &int(2))])).len(), 0);
     let passes = filter(1, proto().n(1, 1).b(2, "c").b(3, variant(&int(3))).n(4, 0).n(5, 1));
     assert_eq!(read(&passes).len(), 2, "a missing column may pass");
     let rule = proto().b(1, "t1:([0-9]+),").n(2, 0);
     let single = proto().n(1, 3).b(2, "b").b(3, variant(&int(76))).n(4, 1).n(5, 1).m(6, rule);
-    assert_eq!(read(&filter(1, single)), [one]);
+    assert_eq!(read(&filter(1, single)), ones);
     let page = filter(3, proto().n(1, 1).n(2, 1));
     let found = door.done("GetRow", get("t", &id(1)).b(7, &page.0));
     assert_eq!(plain(&rows(&found.bytes(2).expect("a row"))[0]).1, [("b".into(), Value::String("t1:77,x".into()))]);
     for (body, text) in [
         (both(1, &[passes.clone(), passes.clone()]), "Invalid NOT operator: the number of sub-filters must be 1."),
-        (both(2, &[passes.clone()]), "Invalid AND/OR operator: the number of sub-filters must be more than 1."),
-        (both(4, &[passes.clone()]), "Invalid logical operator: 4."),
+        (
+            both(2, std::slice::from_ref(&passes)),
+            "Invalid AND/OR operator: the number of sub-filters must be more than 1.",
+        ),
+        (both(4, std::slice::from_ref(&passes)), "Invalid logical operator: 4."),
         (filter(9, proto()), "Invalid type of filter: 9."),
         (compares("a", 9, &int(1)), "Invalid relation operator: 9."),
         (proto().n(1, 1), "Deserialize filter failed."),

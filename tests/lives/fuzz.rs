@@ -53,3 +53,20 @@ fn blocks_of_any_kind_come_back_or_are_refused() {
 fn azure_requests_of_any_kind_are_answered() {
     drive(driver::azure, 0..2000 * super::times());
 }
+
+/// I6: whatever passes the door of Table Store, it is answered, and a stranger gets nothing.
+#[test]
+fn i6_table_store_requests_of_any_kind_are_answered() {
+    drive(driver::tablestore, 0..2000 * super::times());
+}
+
+/// R1: many of those requests on rows are done, so that what is behind the door is reached.
+#[test]
+fn r1_table_store_requests_of_any_kind_reach_the_rows() {
+    let (mut asked, mut done) = (0, 0);
+    for seed in 0..400 {
+        let of_input = driver::done_at_the_door(&input(seed));
+        (asked, done) = (asked + of_input.0, done + of_input.1);
+    }
+    assert!(asked > 2000 && 10 * done > asked, "{done} of {asked}");
+}

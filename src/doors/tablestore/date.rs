@@ -6,12 +6,8 @@ const DAY_MS: i64 = 86_400_000;
 pub(super) fn parse(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let number = |from: usize, to: usize| {
-        let digits = bytes.get(from..to)?.iter();
-        digits.fold(Some(0_i64), |sum, byte| {
-            byte.is_ascii_digit()
-                .then(|| 10 * sum.unwrap_or_default() + i64::from(byte - b'0'))
-                .filter(|_| sum.is_some())
-        })
+        let mut digits = bytes.get(from..to)?.iter();
+        digits.try_fold(0_i64, |sum, byte| byte.is_ascii_digit().then(|| 10 * sum + i64::from(byte - b'0')))
     };
     let sign = |at: usize, sign: u8| (bytes.get(at) == Some(&sign)).then_some(());
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);

@@ -14,7 +14,7 @@ use std::pin::Pin;
 
 /// An operation on a transaction.
 enum Work<'a> {
-    Start(TableName<'a>, KeyInput<'a>),
+    Start(TableName<'a>, &'a KeyInput<'a>),
     Commit(&'a str),
     Abort(&'a str),
 }
@@ -29,7 +29,7 @@ fn work<'a>(instance: &'a Instance, work: Work<'a>, origin: Option<Origin>) -> D
         match work {
             Work::Start(table, key) => {
                 let client = origin.map(|origin| origin.client);
-                instance.start_local_transaction_of(client, table, &key).map(|started| Some(started.id))
+                instance.start_local_transaction_of(client, table, key).map(|started| Some(started.id))
             }
             Work::Commit(id) => instance.commit_transaction(id, origin).await.map(|_| None),
             Work::Abort(id) => instance.abort_transaction(id).map(|_| None),
@@ -49,7 +49,7 @@ impl Door<'_> {
     pub(super) async fn start_transaction(&self) -> Answer<Vec<u8>> {
         let fields = Fields::read(self.body)?;
         let (name, key) = (table(fields.text(1)?)?, row::key_alone(required(fields.bytes(2)?)?)?);
-        let id = self.work(Work::Start(name, key)).await?;
+        let id = self.work(Work::Start(name, &key)).await?;
         let mut answer = Message::default();
         answer.text(1, &id.unwrap_or_default());
         Ok(answer.0)

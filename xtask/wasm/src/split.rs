@@ -492,6 +492,24 @@ mod tests {
     }
 
     #[test]
+    fn what_drops_a_value_is_copied_into_each_closed_module_that_calls_it() {
+        // The core calls the gates 1 and 2. Both call 3, which drops a value of the first module, and 4, a gate of it.
+        let calls = vec![vec![1, 2], vec![3, 4], vec![3, 4], vec![], vec![]];
+        let name = |place: Place| Some(format!("tabstore::f{place}::h0123456789abcdef"));
+        let drops = Some("core::ptr::drop_in_place<tabstore::Key>::h0123456789abcdef".to_owned());
+        let names = vec![name(0), name(1), name(2), drops, name(4)];
+        let (addresses, roots) = (vec![Vec::new(); 5], HashSet::from([0]));
+        let (table, small) = (BTreeMap::new(), HashSet::new());
+        let functions = Functions { ids: Vec::new(), names, calls, addresses, table, roots, small };
+        let behind = [HashSet::from([1, 3, 4]), HashSet::from([2])];
+        let modules = ["a", "b"].map(|name| source::Module { name: name.to_owned(), is_closed: true });
+        let (core, parts) = functions.divided(&modules, &behind.each_ref());
+        assert_eq!(core, HashSet::from([0]));
+        assert_eq!((&parts[0].gates[..], &parts[0].code), (&[1, 4][..], &HashSet::from([1, 3, 4])));
+        assert_eq!((&parts[1].gates[..], &parts[1].code), (&[2][..], &HashSet::from([2, 3])), "with a copy of 3");
+    }
+
+    #[test]
     fn what_only_a_module_takes_the_address_of_is_in_the_module() {
         // The core calls the gates 1 and 2, and takes the address of 3. The first gate takes that of 4, 5 and the other gate, the
         // second one that of 5 and 6. 6 calls 7. Nobody takes the address of 8, and only 9 itself that of 9.
