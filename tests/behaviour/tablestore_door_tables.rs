@@ -123,6 +123,7 @@ fn t5_t6_options_and_reserved_units_are_changed() {
 fn r6_indexes_are_made_described_read_and_dropped() {
     let door = Door::new();
     door.done("CreateTable", with_defined().m(7, index("by_s", &["s"], &["n"], 0)));
+    assert_eq!(door.done("ListTable", proto()).texts(1), ["t"], "clients delete all that is listed");
     let described = door.done("DescribeTable", proto().b(1, "t"));
     let found = &described.messages(8)[0];
     assert_eq!(

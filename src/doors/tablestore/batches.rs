@@ -1,11 +1,11 @@
 //! BatchGetRow and BatchWriteRow (R2).
 
 use super::Door;
-use super::message::{ReadFields, consumed, error, read_options, required, table};
+use super::message::{ReadFields, WriteKind, consumed, error, read_options, required, table};
 use super::protobuf::{Fields, Message};
 use super::refusal::{Answer, Refusal, Stop, parameter};
 use super::row::{self, Rows};
-use super::rows::{WriteKind, write};
+use super::rows::write;
 use crate::model::limits;
 use crate::modules::{self, Module};
 use crate::tablestore::{Failure, RowWrite, TableRead};

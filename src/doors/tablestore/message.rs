@@ -23,6 +23,14 @@ pub(super) fn table(name: Option<&str>) -> Answer<TableName<'_>> {
     Ok(TableName::parse(required(name)?)?)
 }
 
+/// The kinds of writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteKind {
+    Put,
+    Update,
+    Delete,
+}
+
 /// The condition of a write.
 pub(super) type Condition<'a> = (Existence, Option<Box<crate::model::Filter<'a>>>);
 

@@ -29,9 +29,9 @@ use super::{Access, Passed, Passing, Request, Response};
 use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::tablestore::{Instance, Right};
+use message::WriteKind;
 use protobuf::Message;
 use refusal::{Answer, Refusal, Stop, parameter, refuse};
-use rows::WriteKind;
 use signature::{Sender, Signer};
 
 /// Bytes of the body of a request (R8).

@@ -1,21 +1,13 @@
 //! GetRow, PutRow, UpdateRow, DeleteRow and GetRange (R1, R3).
 
 use super::Door;
-use super::message::{ReadFields, condition, consumed, read_options, required, return_content, table};
+use super::message::{ReadFields, WriteKind, condition, consumed, read_options, required, return_content, table};
 use super::protobuf::{Fields, Message};
 use super::refusal::{Answer, parameter};
 use super::row::{self, Rows};
 use crate::engine::Direction;
 use crate::model::{KeyInput, TableName};
 use crate::tablestore::{GetRange, GetRow, Mutation, ReturnContent, RowWrite};
-
-/// The kinds of writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteKind {
-    Put,
-    Update,
-    Delete,
-}
 
 /// Reads a write. The fields from `first` on are its row, its condition, and what it returns.
 ///

@@ -28,6 +28,11 @@ impl Instance {
         self.state.catalog.names(false)
     }
 
+    /// The same without indexes, which nobody can delete by their names.
+    pub fn list_base_table(&self) -> Vec<String> {
+        self.state.catalog.base_names()
+    }
+
     /// The description of a table, also of one of another data model.
     ///
     /// # Errors

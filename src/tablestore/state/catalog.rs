@@ -104,6 +104,13 @@ impl Catalog {
         self.tables.borrow().keys().filter(|name| is_foreign(name) == foreign).cloned().collect()
     }
 
+    /// The names of all tables that are neither foreign nor an index, sorted.
+    pub(crate) fn base_names(&self) -> Vec<String> {
+        let tables = self.tables.borrow();
+        let own = tables.values().filter(|table| table.index_of().is_none() && !is_foreign(table.name()));
+        own.map(|table| table.name().to_owned()).collect()
+    }
+
     /// The name of the table whose rows a tree holds.
     pub(crate) fn name_of(&self, tree: TreeId) -> Option<String> {
         let tables = self.tables.borrow();
