@@ -133,6 +133,22 @@ test("I6: access keys are made, listed without their secrets, changed and delete
   await db.close();
 });
 
+test("I6: an access key has the id and the secret that are given, both or none, and a taken id is refused", { skip }, async () => {
+  const db = await open();
+  const { accessKeyId, accessKeySecret } = await db.createAccessKey({ rights: ["read"], accessKeyId: "testid", accessKeySecret: "testsecret" });
+  assert.deepEqual([accessKeyId, accessKeySecret], ["testid", "testsecret"]);
+  await assert.rejects(db.createAccessKey({ rights: ["read"], accessKeyId: "testid", accessKeySecret: "other" }), code("OTSObjectAlreadyExist"));
+  for (const half of [{ accessKeyId: "half" }, { accessKeySecret: "half" }]) {
+    await assert.rejects(db.createAccessKey({ rights: ["read"], ...half }), code("OTSParameterInvalid", /both 'accessKeyId' and 'accessKeySecret'/));
+  }
+  await assert.rejects(db.createAccessKey({ rights: ["read"], accessKeyId: 1 as never }), code("OTSParameterInvalid", /accessKeyId/));
+  assert.deepEqual(
+    (await db.listAccessKeys()).map(({ accessKeyId: id }) => id),
+    ["testid"],
+  );
+  await db.close();
+});
+
 test("P1: a table is split by size and describeTable tells its partitions", { skip }, async () => {
   await assert.rejects(open({ partitions: { splitBytes: 1, mergeBytes: -1 } }), code("OTSParameterInvalid", /partitions.mergeBytes/));
   const db = await open({ memtableBytes: 100_000, partitions: { splitBytes: 60_000, splitOperations: 0 }, integers: "bigint" });

@@ -40,6 +40,14 @@ pub const INDEX_COLUMNS: usize = 32;
 ///
 /// Else: `OTSQuotaExhausted`, "Number of access keys exceeds the quota:64." (the text is ours)
 pub const ACCESS_KEYS: usize = 64;
+/// Characters of the id of an access key that is chosen: letters, digits, '.', '_' and '-' (ours: no document tells).
+///
+/// Else: `OTSParameterInvalid`, "The id of an access key must be 1 to 64 letters, digits, '.', '_' and '-'." (the text is ours)
+pub const ACCESS_KEY_ID: usize = 64;
+/// Characters of the secret of an access key that is chosen: visible ASCII (ours: no document tells).
+///
+/// Else: `OTSParameterInvalid`, "The secret of an access key must be 1 to 128 visible ASCII characters." (the text is ours)
+pub const ACCESS_KEY_SECRET: usize = 128;
 /// The least and the most hours for which a stream keeps its records (ST3).
 ///
 /// Else: `OTSParameterInvalid`, "The expiration time of a stream must be in range: [1, 168]."

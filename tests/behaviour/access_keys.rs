@@ -51,3 +51,31 @@ fn i6_a_key_without_rights_and_one_too_many_are_refused() {
     assert_eq!(refused(update(&store, &keys[0].id, None, Some(&[]))), none);
     assert_eq!(store.instance.access_keys().all().len(), 64);
 }
+
+fn choose(store: &Store, id: &str, secret: &str) -> Result<AccessKey> {
+    store.env.run(store.instance.access_keys().create_chosen(id.into(), secret.into(), Rights::of(READ)))
+}
+
+#[test]
+fn i6_a_key_may_have_an_id_and_a_secret_that_its_clients_know_already() {
+    let mut store = Store::new();
+    let made = choose(&store, "test.id_-1", "test secret".replace(' ', "/").as_str()).expect("made");
+    assert_eq!(
+        (&*made.id, &*made.secret, made.rights, made.enabled),
+        ("test.id_-1", "test/secret", Rights::of(READ), true)
+    );
+    store.reopen();
+    assert_eq!(store.instance.access_keys().all(), [made]);
+    let taken = "OTSObjectAlreadyExist: Requested access key already exists.";
+    assert_eq!(refused(choose(&store, "test.id_-1", "other")), taken, "its secret stays");
+    let id = "OTSParameterInvalid: The id of an access key must be 1 to 64 letters, digits, '.', '_' and '-'.";
+    for wrong in ["", "a b", "a:b", "é", "a\n", &"x".repeat(65)] {
+        assert_eq!(refused(choose(&store, wrong, "secret")), id, "{wrong:?}");
+    }
+    let secret = "OTSParameterInvalid: The secret of an access key must be 1 to 128 visible ASCII characters.";
+    for wrong in ["", "a b", "é", "a\n", &"x".repeat(129)] {
+        assert_eq!(refused(choose(&store, "other", wrong)), secret, "{wrong:?}");
+    }
+    choose(&store, &"x".repeat(64), &"x".repeat(128)).expect("the longest ones");
+    assert_eq!(store.instance.access_keys().all().len(), 2);
+}

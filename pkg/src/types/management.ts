@@ -117,6 +117,13 @@ export interface NewAccessKey extends AccessKey {
 export interface CreateAccessKeyRequest extends CallOptions {
   /** Its rights. */
   readonly rights: readonly AccessRight[];
+  /**
+   * Its id, for clients that know one already: 1 to 64 letters, digits, `.`, `_` and `-`. The secret is given with it. Without both,
+   * they are random.
+   */
+  readonly accessKeyId?: string | undefined;
+  /** Its secret: 1 to 128 visible ASCII characters. */
+  readonly accessKeySecret?: string | undefined;
 }
 
 /** The parameters of {@link Database.updateAccessKey}. */

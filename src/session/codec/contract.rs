@@ -358,7 +358,11 @@ contract! {
                     split_point_limit: Maybe<Integer>,
                 ): repeatable, ordered;
                 /// Makes an access key (I6).
-                CreateAccessKey(rights: List<Text>): once, unordered;
+                CreateAccessKey(
+                    rights: List<Text>,
+                    access_key_id: Maybe<Text>,
+                    access_key_secret: Maybe<Text>,
+                ): once, unordered;
                 /// The access keys, without their secrets (I6).
                 ListAccessKeys(): repeatable, unordered;
                 /// Changes an access key (I6).

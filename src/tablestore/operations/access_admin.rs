@@ -30,20 +30,35 @@ impl AccessKeyAdmin<'_> {
         self.state.keys.get(id)
     }
 
-    /// Creates a key.
+    /// Creates a key, whose id and secret nobody can guess.
     ///
     /// # Errors
     /// `OTSParameterInvalid` for no right at all; `OTSQuotaExhausted`.
     pub async fn create(self, rights: Rights) -> Result<AccessKey> {
+        let engine = &self.state.engine;
+        let id = text(engine.random::<ID_CHARACTERS>());
+        let secret = text(engine.random::<SECRET_CHARACTERS>());
+        self.create_chosen(id, secret, rights).await
+    }
+
+    /// Creates a key with an id and a secret that its clients know already.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for no right at all, and for an id or a secret that a header cannot carry;
+    /// `OTSObjectAlreadyExist` if the id is taken, whatever its secret; `OTSQuotaExhausted`.
+    pub async fn create_chosen(self, id: String, secret: String, rights: Rights) -> Result<AccessKey> {
         some(rights)?;
+        check_id(&id)?;
+        check_secret(&secret)?;
         let state = self.state;
         let _changing = state.catalog.change().await;
+        if self.find(&id).is_some() {
+            return Err(Error::new(Code::ObjectAlreadyExist, "Requested access key already exists."));
+        }
         let quota = limits::ACCESS_KEYS;
         if state.keys.count() >= quota {
             return Err(Error::new(Code::QuotaExhausted, format!("Number of access keys exceeds the quota:{quota}.")));
         }
-        let (id, secret) =
-            (text(state.engine.random::<ID_CHARACTERS>()), text(state.engine.random::<SECRET_CHARACTERS>()));
         let key = AccessKey { id, secret, rights, enabled: true, created: state.engine.clock().now_ms() };
         store(state, key).await
     }
@@ -94,4 +109,23 @@ fn some(rights: Rights) -> Result<()> {
         return Err(Error::parameter("An access key needs at least one of the rights read, write and admin."));
     }
     Ok(())
+}
+
+/// Refuses an id that the header `Authorization` of an answer, `OTS id:signature`, cannot carry.
+fn check_id(id: &str) -> Result<()> {
+    let most = limits::ACCESS_KEY_ID;
+    let is_sound = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if (1..=most).contains(&id.len()) && is_sound {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("The id of an access key must be 1 to {most} letters, digits, '.', '_' and '-'.")))
+}
+
+/// Refuses a secret that could not be typed. The text does not name it, because errors get into logs.
+fn check_secret(secret: &str) -> Result<()> {
+    let most = limits::ACCESS_KEY_SECRET;
+    if (1..=most).contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("The secret of an access key must be 1 to {most} visible ASCII characters.")))
 }

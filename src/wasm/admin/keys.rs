@@ -2,8 +2,8 @@
 
 use super::answers::{Answer, Members};
 use super::arguments::{Arguments, wrong};
-use crate::error::Result;
-use crate::tablestore::{AccessKey, Right, Rights};
+use crate::error::{Error, Result};
+use crate::tablestore::{AccessKey, Instance, Right, Rights};
 
 /// An access key, `AccessKey` of the package. A new one includes its secret.
 pub(super) fn access_key(key: &AccessKey, new: bool) -> Answer<'_> {
@@ -25,4 +25,15 @@ pub(super) fn rights(arguments: &Arguments) -> Result<Option<Rights>> {
     };
     let rights = names.iter().map(right).collect::<Result<Vec<_>>>()?;
     Ok(Some(Rights::of(&rights)))
+}
+
+/// Makes an access key: a chosen one if both its id and its secret are given.
+pub(super) async fn create_access_key(instance: &Instance, arguments: &Arguments) -> Result<AccessKey> {
+    let keys = instance.access_keys();
+    let rights = rights(arguments)?.unwrap_or_default();
+    match (arguments.get::<Option<String>>("accessKeyId")?, arguments.get::<Option<String>>("accessKeySecret")?) {
+        (None, None) => keys.create(rights).await,
+        (Some(id), Some(secret)) => keys.create_chosen(id, secret, rights).await,
+        _ => Err(Error::parameter("An access key has both 'accessKeyId' and 'accessKeySecret', or none of them.")),
+    }
 }

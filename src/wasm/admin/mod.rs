@@ -26,7 +26,7 @@ use crate::engine::Origin;
 use crate::error::Result;
 use crate::session::codec::contract::admin::{Administration, Answers, Streams};
 use crate::tablestore::{Changed, Instance};
-use keys::{access_key, rights};
+use keys::{access_key, create_access_key, rights};
 use std::future::Future;
 use std::pin::Pin;
 use wasm_bindgen::JsValue;
@@ -144,8 +144,7 @@ async fn occasional(instance: &Instance, op: Occasional, arguments: &Arguments) 
             return Ok(splits::splits(&splits.map_err(|failure| failure.error)?).to_js());
         }
         Occasional::CreateAccessKey => {
-            let rights = rights(arguments)?.unwrap_or_default();
-            return Ok(access_key(&instance.access_keys().create(rights).await?, true).to_js());
+            return Ok(access_key(&create_access_key(instance, arguments).await?, true).to_js());
         }
         Occasional::ListAccessKeys => {
             return Ok(Answer::list(&instance.access_keys().all(), |key| access_key(key, false)).to_js());
