@@ -9,6 +9,7 @@
 //   dist/inline.js       all of it in one file
 //   dist/node.js         for Node and Deno
 //   dist/azure.js        the Azure Table service, beside any of these
+//   dist/tablestore.js   the protocol of Table Store, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/cloud.js        connections to the service; cloud-more.js and cloud-files.js are loaded on first use
 //   dist/shell.js        the command line, beside any of these
@@ -182,6 +183,7 @@ await build({
   ...beside,
   entryPoints: {
     azure: "src/azure/index.ts",
+    tablestore: "src/tablestore/index.ts",
     timeline: "src/timeline/index.ts",
     shell: "src/shell/index.ts",
     inspector: "src/console/inspector.ts",
@@ -254,6 +256,7 @@ const reach = (file) => {
 for (const entry of [
   "index.d.ts",
   "azure/index.d.ts",
+  "tablestore/index.d.ts",
   "timeline/index.d.ts",
   "shell/index.d.ts",
   "schema/index.d.ts",

@@ -14,10 +14,12 @@ import { type ConnectOptions, connect, type CredentialsSource } from "../src/clo
 import type { Database, OpenOptions } from "../src/index.js";
 import * as schema from "../src/schema/index.js";
 import { answerText, errorText, LineHistory, linesOf, shell } from "../src/shell/index.js";
+import { tablestoreFetch, tablestoreHttpClient } from "../src/tablestore/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
 import { TestService } from "./support/service.js";
+import { sdk } from "./support/tablestore-sdk.js";
 
 type Run = (scope: Record<string, unknown>) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => Run;
@@ -117,6 +119,11 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
     odata,
     AzureNamedKeyCredential,
     TableClient,
+    TableStore: sdk(),
+    tablestoreFetch,
+    tablestoreHttpClient,
+    // Service workers are elsewhere (tests/packaging).
+    serveTablestore: () => {},
     ...chat,
     db,
     open: (name: string, options?: OpenOptions) =>

@@ -20,6 +20,7 @@ const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
 const BESIDE: [(&str, &str, u64); 7] = [
     ("azure.js", "the tables of Azure", 8 * 1024),
     ("tabstore_azure.wasm", "their module", 60 * 1024),
+    ("tablestore.js", "the protocol of Table Store", 4 * 1024),
     ("timeline.js", "timelines", 15 * 1024),
     ("shell.js", "the command line", 20 * 1024),
     ("schema.js", "typed tables", 12 * 1024),
@@ -57,7 +58,9 @@ pub fn check() -> Result<(), Failure> {
         let raw = fs::metadata(file)?.len();
         let part = match &name {
             name if core.contains(name) => Part::Core,
-            name if ["inline", "node", "global", "cli.js"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
+            name if ["inline", "node", "global", "cli.js", "serve.js"].iter().any(|entry| name.contains(entry)) => {
+                Part::OtherEntry
+            }
             name => BESIDE.iter().position(|(file, ..)| file == name).map_or(Part::FirstUse, Part::Beside),
         };
         let note = match part {
