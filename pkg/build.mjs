@@ -14,6 +14,7 @@
 //   dist/cloud.js        connections to the service; cloud-more.js and cloud-files.js are loaded on first use
 //   dist/shell.js        the command line, beside any of these
 //   dist/cli.js          the program `npx tabstore`
+//   dist/serve.js        its server, `npx tabstore serve`
 //   dist/vite.js         the plugin for Vite
 //   dist/inspector.js    the element <tabstore-inspector>, beside any of these
 //   dist/console/        the console, which the build of www/ puts there
@@ -216,6 +217,7 @@ const siblings = {
   setup({ onResolve }) {
     onResolve({ filter: /^\.\.\/index\.js$/ }, () => ({ path: "./node.js", external: true }));
     onResolve({ filter: /^\.\.\/shell\/index\.js$/ }, () => ({ path: "./shell.js", external: true }));
+    onResolve({ filter: /^\.\.\/serve\/program\.js$/ }, () => ({ path: "./serve.js", external: true }));
   },
 };
 
@@ -230,11 +232,21 @@ await build({
   plugins: [siblings],
 });
 
+await build({
+  ...common,
+  entryPoints: { serve: "src/serve/program.ts" },
+  outdir: "dist",
+  platform: "node",
+  target: "node20",
+  minify: false,
+  plugins: [siblings],
+});
+
 await build({ ...common, entryPoints: { vite: "src/console/vite.ts" }, outdir: "dist", platform: "node", target: "node20", minify: false });
 
 // Terser takes another 2 % off what pages download. `?.` and class fields stay: the targets have them.
 for (const name of readdirSync(at("dist"))) {
-  if (!name.endsWith(".js") || ["node.js", "cli.js", "vite.js"].includes(name)) continue;
+  if (!name.endsWith(".js") || ["node.js", "cli.js", "serve.js", "vite.js"].includes(name)) continue;
   // The inline entry has none: it would hold the WebAssembly once more.
   const file = at(`dist/${name}.map`);
   const sourceMap = existsSync(file) && { content: readFileSync(file, "utf8"), url: `${name}.map`, includeSources: true };

@@ -169,7 +169,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 47);
+  assert.equal(all.length, 50);
   const inside = said("docs/inside.md") as [string | { readonly source: string }[], unknown][];
   assert.ok(
     inside.some(([type]) => type === "flush"),
@@ -191,6 +191,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     [180],
   ]);
   assert.deepEqual(said("docs/cloud.md"), [[12], [{ id: 1, title: "Ship it" }]]);
+  assert.deepEqual(said("docs/serve.md"), [[200, true], [true]]);
   assert.deepEqual(said("docs/changes-and-tests.md"), [[null]]);
   assert.deepEqual(said("docs/live.md"), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]], [0]]);
   assert.deepEqual(said("docs/streams.md", 3).slice(2, -1), [

@@ -46,6 +46,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["A connection to the service", "cloud"],
     ["The console", "console"],
     ["Command line", "shell"],
+    ["A server for the official SDKs", "serve"],
     ["In a framework", "frameworks"],
     ["When something goes wrong", "trouble"],
     ["A look inside", "inside"],
@@ -62,6 +63,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["tabstore/inspector", "tabstore/inspector/"],
     ["tabstore/azure", "tabstore/azure/"],
     ["tabstore/cloud", "tabstore/cloud/"],
+    ["tabstore/tablestore", "tabstore/tablestore/"],
   ]),
   part("Browsers, limits, figures", "/", [
     ["Where it runs", "guide/hosts"],

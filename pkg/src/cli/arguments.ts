@@ -18,9 +18,11 @@ export interface Arguments {
 /** The text of `--help`. */
 export const HELP = `Usage: tabstore [--data DIR] [--instance NAME] [-e LINE]... [--keep-going]
        tabstore console [--port N] [--open]
+       tabstore serve [--data DIR] [--port N] [--azure-port N]
 
 Runs the lines of the official Table Store tool on a TabStore database: those of -e, else those of the
-standard input. In a terminal it asks for them. 'tabstore console' serves the console to your browser.
+standard input. In a terminal it asks for them. 'tabstore console' serves the console to your browser, and
+'tabstore serve' an instance to the official SDKs.
 
   --data DIR        The folder of the instances. Without it the instance is in memory, and gone at the end
   --instance NAME   The instance; it is created if there is none (default: demo)

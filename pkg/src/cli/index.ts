@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { type Database, double, inspectImport, open } from "../index.js";
 import { errorText, type Shell, type ShellHost, shell } from "../shell/index.js";
 import { CONSOLE_HELP, consoleArguments, serveConsole } from "../console/program.js";
+import type { ServeArguments } from "../serve/arguments.js";
 import { type Arguments, argumentsOf, HELP } from "./arguments.js";
 import { namesOf, readBlob, readHistory, writeStream } from "./files.js";
 import { print, printError } from "./output.js";
@@ -110,8 +111,25 @@ async function run<A extends Asked>({ argumentsOf, help, work }: Program<A>, giv
   }
 }
 
+/** The server, whose code is loaded for it alone. */
+async function server(): Promise<Program<ServeArguments>> {
+  const { SERVE_HELP, serve, serveArguments } = await import("../serve/program.js");
+  return {
+    argumentsOf: serveArguments,
+    help: SERVE_HELP,
+    work: async (asked) => {
+      await serve(asked);
+      return true;
+    },
+  };
+}
+
 /** Runs what the arguments ask for. Gives the exit code. */
-const main = (given: readonly string[]): Promise<number> => (given[0] === "console" ? run(CONSOLE, given.slice(1)) : run(SHELL, given));
+async function main(given: readonly string[]): Promise<number> {
+  if (given[0] === "console") return run(CONSOLE, given.slice(1));
+  if (given[0] === "serve") return run(await server(), given.slice(1));
+  return run(SHELL, given);
+}
 
 // A reader such as `head` may leave early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

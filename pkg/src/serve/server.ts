@@ -1,0 +1,96 @@
+/** The server: an open instance behind the ports of its doors, and the console beside them. */
+
+import { existsSync } from "node:fs";
+import http, { type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+
+import { CONSOLE, filesOf } from "../console/files.js";
+import type { Database } from "../index.js";
+import { azureService } from "./azure.js";
+import type { Ports, ServeArguments } from "./arguments.js";
+import { hostCheck } from "./hosts.js";
+import { Limits, listen, Port, type PortOptions } from "./port.js";
+import type { Service } from "./service.js";
+import { tablestoreService } from "./tablestore.js";
+
+/** A server that runs. */
+export interface RunningServer {
+  /** Where it listens; no console where this build of the package has none. */
+  readonly ports: Omit<Ports, "console"> & { readonly console: number | undefined };
+  /** Answers the calls in flight, and ends. The database stays open. */
+  stop(): Promise<void>;
+}
+
+/** The console's files, for those who name this server. */
+function consoleServer(isKnownHost: (host: string | undefined) => boolean): Server | undefined {
+  if (!existsSync(path.join(CONSOLE, "index.html"))) return undefined;
+  const answer = filesOf(CONSOLE);
+  return http.createServer((request, response) => {
+    const isKnown = isKnownHost(request.headers.host);
+    if (isKnown && answer(request, response)) return;
+    const status = !isKnown ? 403 : request.method === "GET" || request.method === "HEAD" ? 404 : 405;
+    response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end("not here\n");
+  });
+}
+
+/** Resolves after a time, or once some work is done. */
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+}
+
+/** Whether the database is well, as its events tell. */
+function healthOf(db: Database): () => boolean {
+  let isHealthy = true;
+  db.addEventListener("health", ({ healthy }) => {
+    isHealthy = healthy;
+  });
+  return () => isHealthy;
+}
+
+/** Where lines go. */
+export interface ServerOutput {
+  /** A line about a request. */
+  readonly log: ((line: string) => void) | undefined;
+  /** Something that went wrong in the server itself. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Starts the server. @throws If a port is taken; then no port is open. */
+export async function startServer(db: Database, asked: ServeArguments, output: ServerOutput): Promise<RunningServer> {
+  const isKnownHost = hostCheck(asked.allowedHosts);
+  const limits = new Limits(asked.requestTimeoutMs);
+  const options: PortOptions = { limits, isKnownHost, isHealthy: healthOf(db), ...output };
+  const port = (service: Service): Port => new Port(service, options);
+  const [tablestore, azure, files] = [port(tablestoreService(db, asked.auth)), port(azureService(db, asked.auth)), consoleServer(isKnownHost)];
+  const end = (): void => {
+    for (const one of [tablestore, azure]) one.stop();
+    files?.close();
+  };
+  try {
+    const ports = {
+      tablestore: await tablestore.listen(asked.host, asked.ports.tablestore),
+      azure: await azure.listen(asked.host, asked.ports.azure),
+      console: files === undefined ? undefined : await listenTo(files, asked.host, asked.ports.console),
+    };
+    return {
+      ports,
+      stop: async () => {
+        end();
+        await within(limits.calls.whenEmpty(), asked.stopTimeoutMs);
+        for (const one of [tablestore, azure]) one.end();
+        files?.closeAllConnections();
+      },
+    };
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+async function listenTo(server: Server, host: string, port: number): Promise<number> {
+  await listen(server, host, port);
+  return (server.address() as AddressInfo).port;
+}
