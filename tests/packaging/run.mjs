@@ -19,6 +19,7 @@ import { consoleTests } from "./console.mjs";
 import { FRAMEWORKS } from "./frameworks.mjs";
 import { edits, REACT } from "./strict-mode.mjs";
 import { EXTRAS, EXTRAS_EXPECTED, MAIN, readmeExample } from "./programs.mjs";
+import { sdkTests } from "./sdks.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const work = path.join(root, "target/packaging");
@@ -196,6 +197,8 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/cloud-files.js",
     "dist/shell.js",
     "dist/cli.js",
+    "dist/serve.js",
+    "dist/tablestore.js",
     "dist/vite.js",
     "dist/inspector.js",
     "dist/console/index.html",
@@ -203,6 +206,7 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/types/index.d.ts",
     "dist/types/timeline/index.d.ts",
     "dist/types/cloud/index.d.ts",
+    "dist/types/tablestore/index.d.ts",
     "dist/types/shell/index.d.ts",
     "README.md",
     "CHANGELOG.md",
@@ -241,7 +245,7 @@ await test("Node: the readme's example runs in memory, and importing does nothin
     "inline.mjs":
       'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
     "import.mjs":
-      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/shell"); await import("tabstore/inspector"); await import("tabstore/vite"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/tablestore"); await import("tabstore/shell"); await import("tabstore/inspector"); await import("tabstore/vite"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
@@ -379,6 +383,7 @@ await test(REACT.name, async () => {
 });
 
 await consoleTests({ test, install, serveDev, serveFolder, run, browser, tarball });
+await sdkTests({ test, install, serveFolder, run, browser, tarball });
 
 // At the gate React's own test above stands for them.
 for (const app of tier === "full" ? FRAMEWORKS : []) {

@@ -434,6 +434,11 @@ fn npm(folder: &str, tier: Tier) -> Result<Outcome, Failure> {
     say(format_args!("Running the tests of {folder}/"));
     let mut command = command_in(&root().join(folder), "npm", &["test", "--silent"]);
     command.env("CHROME", browser.chromium);
+    if folder == "pkg"
+        && let Some(sdk) = tools::python_sdk()
+    {
+        command.env("TABSTORE_PYTHON_SDK", sdk);
+    }
     reported(folder, command, tier)
 }
 

@@ -62,6 +62,44 @@ pub fn npm_packages(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The version of the Python SDK of Table Store that the tests of the server use.
+const PYTHON_SDK: &str = "6.4.8";
+
+/// The folder with the Python SDK of Table Store; installs it by pip. `None` where that fails, as without a network: the tests that
+/// need it are skipped, and say so.
+pub fn python_sdk() -> Option<PathBuf> {
+    let folder = target().join("python-sdk");
+    // pip writes it last.
+    if folder.join(format!("tablestore-{PYTHON_SDK}.dist-info/RECORD")).is_file() {
+        return Some(folder);
+    }
+    match install_python_sdk(&folder) {
+        Ok(()) => Some(folder),
+        Err(failure) => {
+            println!("    (the tests with the Python SDK of Table Store are skipped: {failure})");
+            None
+        }
+    }
+}
+
+fn install_python_sdk(folder: &Path) -> Result<(), Failure> {
+    may_install("the Python SDK of Table Store")?;
+    if output(command("python3", &["-m", "pip", "--version"])).is_err() {
+        install(&["python3", "python3-pip"])?;
+    }
+    say(format_args!("Installing the Python SDK of Table Store (pip, tablestore {PYTHON_SDK})"));
+    // One that was interrupted is no start.
+    if folder.is_dir() {
+        fs::remove_dir_all(folder)?;
+    }
+    let package = format!("tablestore=={PYTHON_SDK}");
+    let words =
+        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--root-user-action=ignore"];
+    let mut pip = command("python3", &words);
+    pip.arg("--target").arg(folder).arg(package);
+    run(pip)
+}
+
 /// A Chromium and its driver.
 pub struct Browser {
     pub chromium: PathBuf,
@@ -99,7 +137,7 @@ pub fn headless_shell() -> Option<PathBuf> {
 fn install(packages: &[&str]) -> Result<(), Failure> {
     let names = packages.join(" ");
     may_install(&names)?;
-    say(format_args!("Installing browsers for the tests (apt-get install {names})"));
+    say(format_args!("Installing what the tests need (apt-get install {names})"));
     let words = [&["apt-get", "install", "-y", "--no-install-recommends"], packages].concat();
     let update = ["apt-get", "update"];
     for words in [&update[..], &words[..]] {
