@@ -127,6 +127,10 @@ export class CloudRow implements CellRow {
     return cell && TYPES[cell.type];
   }
 
+  types(name: string): readonly ValueType[] {
+    return (this.#cells.get(name) ?? []).map(({ type }) => TYPES[type]!);
+  }
+
   toObject(): Record<string, Value> {
     const object: Record<string, Value> = this.keyObject();
     for (const name of this.#cells.keys()) setField(object, name, this.get(name)!);

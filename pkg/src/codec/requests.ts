@@ -239,7 +239,7 @@ export function azure(w: FieldWriter, bytes: Uint8Array): void {
 }
 
 /** A request to the door of the Table Store service, as it came (`doors/mod.rs`). `readPassed` reads the answer. */
-export function tableStore(w: FrameWriter, bytes: Uint8Array): void {
+export function tableStore(w: FieldWriter, bytes: Uint8Array): void {
   w.u8(OP.TABLE_STORE);
   w.binary(bytes);
 }

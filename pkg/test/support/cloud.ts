@@ -38,8 +38,8 @@ export function seen(value: unknown): unknown {
       object: value.toObject(),
       json: JSON.stringify(value),
       names,
-      types: [...names, ...Object.keys(value.primaryKey)].map((name) => [name, value.type(name), value.get(name), value.version(name)]),
-      missing: [value.get("missing"), value.type("missing"), value.version("missing")],
+      types: [...names, ...Object.keys(value.primaryKey)].map((name) => [name, value.type(name), value.get(name), value.version(name), value.types(name)]),
+      missing: [value.get("missing"), value.type("missing"), value.version("missing"), value.types("missing")],
     };
   }
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, seen(one)]));
