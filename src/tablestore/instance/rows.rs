@@ -153,6 +153,8 @@ impl Instance {
         tables: &[TableRead<'_>],
         sinks: &mut [K],
     ) -> impl Future<Output = Outcome<Vec<Vec<Outcome<Found>>>>> {
+        // The rest is compiled once, for all kinds of sinks.
+        let sinks = sinks.iter_mut().map(|sink| sink as &mut dyn RowSink).collect();
         read::batch_get_row(&self.state, tables, sinks)
     }
 

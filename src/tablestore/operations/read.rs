@@ -75,10 +75,10 @@ async fn read_one(
 }
 
 /// See [`Instance::batch_get_row`](crate::tablestore::Instance::batch_get_row).
-pub(crate) async fn batch_get_row<K: RowSink>(
+pub(crate) async fn batch_get_row(
     state: &State,
     tables: &[TableRead<'_>],
-    sinks: &mut [K],
+    sinks: Vec<&mut dyn RowSink>,
 ) -> Outcome<Vec<Vec<Outcome<Found>>>> {
     let nothing = |error| Charge::Nothing.failure(error);
     let wanted = check_batch(state, tables).map_err(nothing)?;
