@@ -8,7 +8,8 @@ import type { CallOptions } from "../types/data.js";
 import type { CountSnapshot, LiveCount } from "../types/live.js";
 import type { CountRowsRequest, CountRowsResult } from "../types/rows.js";
 import { mapped } from "./mapped.js";
-import { copyOfKey, Live, type LiveSource, type Place, type Shown, type Told } from "./live.js";
+import { type ChangeSource, engineChanges, type Place, type Told } from "./change-source.js";
+import { copyOfKey, Live, type LiveSource, type Shown } from "./live.js";
 
 const COUNT = new Set(["tableName", "start", "end", "filter", "signal"]);
 
@@ -22,22 +23,22 @@ class Counted implements LiveSource<number> {
   private readonly request: CountRowsRequest;
 
   constructor(
-    private readonly client: Client,
+    private readonly store: ChangeSource,
     private readonly source: Counting,
     request: CountRowsRequest,
   ) {
     const { tableName, start, end, filter } = checkArguments<CountRowsRequest>(request, COUNT, "watchCount");
     this.request = {
       tableName,
-      start: copyOfKey(start, "start", "range"),
-      end: copyOfKey(end, "end", "range"),
+      start: copyOfKey(store.fields(), start, "start", "range"),
+      end: copyOfKey(store.fields(), end, "end", "range"),
       filter: copyFilter(filter, "filter") as CountRowsRequest["filter"],
     };
   }
 
   ask(place: Place | undefined, _: readonly number[], call: CallOptions): Promise<Told> {
     const { tableName, start, end } = this.request;
-    return this.client.admin<Told>("awaitChange", { tableName, start, end, backward: false, place, waits: true }, call);
+    return this.store.awaitChange({ tableName, start, end, backward: false, place, waits: true }, call);
   }
 
   async readAll(old: readonly number[], call: CallOptions): Promise<{ rows: number[]; changed: {}[] }> {
@@ -76,5 +77,8 @@ class RowsCount implements LiveCount {
 }
 
 /** A live count of rows. */
-export const liveCount = (client: Client, source: Counting, request: CountRowsRequest): LiveCount =>
-  new RowsCount(new Live(new Counted(client, source, request), signalOf(request)));
+export const watchRowCount = (store: ChangeSource, source: Counting, request: CountRowsRequest): LiveCount =>
+  new RowsCount(new Live(new Counted(store, source, request), signalOf(request)));
+
+/** A live count of rows of an instance in this browser. */
+export const liveCount = (client: Client, source: Counting, request: CountRowsRequest): LiveCount => watchRowCount(engineChanges(client), source, request);

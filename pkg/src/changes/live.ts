@@ -4,20 +4,19 @@
  */
 
 import type { Client } from "../client/client.js";
-import { batchGet } from "../client/batch-get.js";
 import { checkArguments, count } from "../codec/check.js";
-import type { PageRow } from "../codec/page.js";
+import type { CellRow } from "../codec/page.js";
 import { copyFilter } from "../codec/filter.js";
-import { FrameWriter } from "../codec/frame.js";
+import type { FieldWriter } from "../codec/frame.js";
 import { isBytes } from "../codec/bytes.js";
 import { readNamedKey } from "../codec/parts.js";
 import { Reader } from "../codec/reader.js";
 import { READ } from "../codec/request.js";
 import { type KeyUse, writeKey } from "../codec/value.js";
 import { invalid } from "../types/errors.js";
+import { type ChangeSource, engineChanges, type Place, type Told } from "./change-source.js";
 import { NONE } from "./lazy.js";
 import type { LiveQuery, LiveRows, WatchRequest } from "../types/live.js";
-import { keyNames, ownRow } from "./own-row.js";
 import type { Row } from "../types/row.js";
 import { copyKey, type RangeSource, scan } from "../client/scan.js";
 import { abortReason, signalOf, whenAborted } from "../client/signals.js";
@@ -30,19 +29,6 @@ const BATCH = 100;
 const TRIES = 4;
 /** The most changed keys that are looked up one by one. */
 const KEYS = 1000;
-
-/** A place in the order of changes. The engine understands it. */
-export interface Place {
-  readonly record: number;
-  readonly seqno: number;
-}
-
-/** What the engine answers to a watcher. */
-export interface Told {
-  readonly place: Place;
-  /** The changed keys. `null`: any row may have changed. */
-  readonly keys: Uint8Array | null;
-}
 
 const isInteger = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
@@ -61,9 +47,9 @@ function compare(a: KeyValue | undefined, b: KeyValue | undefined): number {
 }
 
 /** The columns of a key that is an argument, if it is right. They are copied. */
-export function copyOfKey<K extends RangeKey>(key: K | undefined, argument: string, use: KeyUse): K | undefined {
+export function copyOfKey<K extends RangeKey>(fields: FieldWriter, key: K | undefined, argument: string, use: KeyUse): K | undefined {
   if (key === undefined) return undefined;
-  writeKey(new FrameWriter(), key, argument, use);
+  writeKey(fields, key, argument, use);
   // Bytes may be of another frame of the page.
   return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, isBytes(value) ? Uint8Array.from(value) : value])) as K;
 }
@@ -75,7 +61,7 @@ function sameValue(a: unknown, b: unknown): boolean {
 
 /** The name, type, version and value of each cell of a row, one behind the other: in one pass, however many columns there are. */
 function partsOf(row: Row): unknown[] {
-  const [page, at, textAt] = (row as PageRow).place;
+  const [page, at, textAt] = (row as CellRow).place;
   const parts: unknown[] = [];
   page.eachCell(at, textAt, (name, type, version, value) => {
     parts.push(name, type, version, value);
@@ -101,7 +87,7 @@ class Watched implements LiveSource<Row> {
   private names: readonly string[] | undefined;
 
   constructor(
-    private readonly client: Client,
+    private readonly store: ChangeSource,
     private readonly source: RangeSource,
     request: WatchRequest,
   ) {
@@ -111,8 +97,8 @@ class Watched implements LiveSource<Row> {
     }
     if (limit !== undefined) count(limit, "limit", 1);
     this.tableName = tableName;
-    this.primaryKey = copyOfKey(primaryKey, "primaryKey", "read");
-    this.range = { direction, start: copyOfKey(start, "start", "range"), end: copyOfKey(end, "end", "range") };
+    this.primaryKey = copyOfKey(store.fields(), primaryKey, "primaryKey", "read");
+    this.range = { direction, start: copyOfKey(store.fields(), start, "start", "range"), end: copyOfKey(store.fields(), end, "end", "range") };
     this.limit = limit ?? Infinity;
     this.read = { ...read, filter: copyFilter(read.filter, "filter") as ReadOptions["filter"] };
   }
@@ -129,8 +115,7 @@ class Watched implements LiveSource<Row> {
       primaryKey,
       range: { direction, start, end },
     } = this;
-    return this.client.admin<Told>(
-      "awaitChange",
+    return this.store.awaitChange(
       { tableName, primaryKey, start, end, last: copyKey(this.last(rows)), backward: direction === "BACKWARD", place, waits },
       call,
     );
@@ -140,7 +125,7 @@ class Watched implements LiveSource<Row> {
     const found: (Row | null)[] = [];
     for (let at = 0; at < keys.length; at += BATCH) {
       const asked: BatchGetItem = { tableName: this.tableName, primaryKeys: keys.slice(at, at + BATCH), ...this.read };
-      const [results] = await batchGet(this.client, [asked], call);
+      const [results] = await this.store.batchGetRow([asked], call);
       for (const { row, error } of results) {
         if (error !== undefined) throw error;
         found.push(row ?? null);
@@ -160,7 +145,7 @@ class Watched implements LiveSource<Row> {
       const rows = scan(this.source, { tableName: this.tableName, ...this.range, ...this.read, limit: limit === Infinity ? undefined : limit, ...call });
       for await (const row of rows) fresh.push(row);
     }
-    this.names = fresh.length > 0 ? keyNames(fresh[0]) : this.names;
+    this.names = fresh.length > 0 ? this.store.keyNames(fresh[0]) : this.names;
     // The pages of the first rows hold little else. Later each page may have one new row.
     const isFirst = old.length === 0;
     const changed: PrimaryKey[] = [];
@@ -172,7 +157,7 @@ class Watched implements LiveSource<Row> {
       const before = order === 0 ? old[at++] : undefined;
       const stays = before !== undefined && sameRow(before, row);
       if (!stays) changed.push(row.primaryKey);
-      rows.push(stays ? before : isFirst ? row : ownRow(row));
+      rows.push(stays ? before : isFirst ? row : this.store.ownRow(row));
     }
     for (; at < old.length; at++) changed.push(old[at].primaryKey);
     return { rows, changed };
@@ -219,7 +204,7 @@ class Watched implements LiveSource<Row> {
   private keys(bytes: Uint8Array): PrimaryKey[] {
     const reader = new Reader(bytes);
     const keys: PrimaryKey[] = [];
-    while (reader.at < bytes.length) keys.push(readNamedKey(reader, this.client));
+    while (reader.at < bytes.length) keys.push(readNamedKey(reader, this.store.context));
     return keys;
   }
 
@@ -238,12 +223,12 @@ class Watched implements LiveSource<Row> {
       found = await this.readRows(wanted, call);
     }
     const some = found.find((row) => row !== null);
-    if (some) this.names = keyNames(some);
+    if (some) this.names = this.store.keyNames(some);
     const rows = [...old];
     wanted.forEach((key, i) => {
       const row = found[i];
       const { at, is } = this.find(rows, key);
-      if (row !== null && !(is && sameRow(rows[at], row))) rows.splice(at, is ? 1 : 0, ownRow(row));
+      if (row !== null && !(is && sameRow(rows[at], row))) rows.splice(at, is ? 1 : 0, this.store.ownRow(row));
       else if (row === null && is) rows.splice(at, 1);
     });
     // The rows behind those that went are not known.
@@ -419,5 +404,8 @@ export class Live<R = Row> {
 }
 
 /** A live query of rows. */
-export const liveRows = (client: Client, source: RangeSource, request: WatchRequest): LiveQuery =>
-  new Live(new Watched(client, source, request), signalOf(request));
+export const watchRows = (store: ChangeSource, source: RangeSource, request: WatchRequest): LiveQuery =>
+  new Live(new Watched(store, source, request), signalOf(request));
+
+/** A live query of rows of an instance in this browser. */
+export const liveRows = (client: Client, source: RangeSource, request: WatchRequest): LiveQuery => watchRows(engineChanges(client), source, request);
