@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 import { azure } from "../src/azure/index.js";
 import { type ConnectOptions, connect, type Credentials, double, WriterError } from "../src/cloud/index.js";
-import type { Database } from "../src/index.js";
+import type { Database, LiveRows } from "../src/index.js";
 import { between, define, t, type TypedDatabase } from "../src/schema/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { connected, NOW, same, seen } from "./support/cloud.js";
@@ -282,6 +282,86 @@ test("an instance of this browser moves to the service, and back", { skip }, asy
   for (const one of [local, db, behind, back]) await one.close();
 });
 
+/** Versions are of the device's clock here: a live query begins a little before now. */
+const REAL = { clock: undefined };
+
+same(
+  "live queries show the rows, and again after each change of them; rows that stay are the same objects",
+  async (db, note) => {
+    await db.createTable({ ...TABLE, stream: { enabled: true, expirationHours: 24 } });
+    const put = (id: number, n: number) => db.putRow({ tableName: "row", primaryKey: { id }, attributes: { n } });
+    for (let id = 1; id <= 3; id++) await put(id, id);
+    const plain = ({ rows, changed }: LiveRows) => ({ rows: rows.map((row) => row.toObject()), changed });
+    const live = db.watch({ tableName: "row", start: { id: 1 }, end: { id: 10 }, limit: 4 })[Symbol.asyncIterator]();
+    const until = async (wanted: (step: LiveRows) => boolean): Promise<LiveRows> => {
+      for (;;) {
+        const step = (await live.next()).value as LiveRows;
+        if (wanted(step)) return step;
+      }
+    };
+    const first = await until(() => true);
+    await note(plain(first));
+    await put(2, 20);
+    const second = await until(({ rows }) => rows[1]!.get("n") === 20);
+    await note(plain(second));
+    await note([second.rows[0] === first.rows[0], second.rows[1] === first.rows[1]]);
+    await db.deleteRow({ tableName: "row", primaryKey: { id: 1 } });
+    await note(plain(await until(({ rows }) => rows.length === 2)));
+    await put(99, 1);
+    await put(4, 4);
+    await note(plain(await until(({ rows }) => rows.length === 3)));
+    await live.return?.();
+    // One row, which others do not wake.
+    const one = db.watch({ tableName: "row", primaryKey: { id: 3 } })[Symbol.asyncIterator]();
+    await note(plain((await one.next()).value as LiveRows));
+    const next = one.next();
+    await put(4, 5);
+    await put(3, 33);
+    await note(plain((await next).value as LiveRows));
+    await one.return?.();
+    // What a view has: a snapshot, and a listener.
+    const count = db.watchCount({ tableName: "row" });
+    const told = () => new Promise<number | undefined>((resolve) => void (end = count.subscribe(() => resolve(count.getSnapshot().count))));
+    let end = (): void => {};
+    await note(await told());
+    await note(count.getSnapshot());
+    end();
+    const counts = count[Symbol.asyncIterator]();
+    await note((await counts.next()).value);
+    await put(5, 5);
+    await note((await counts.next()).value);
+    await counts.return?.();
+    await note(db.watch({ tableName: "row", limit: 0 })[Symbol.asyncIterator]().next());
+    await note(
+      db
+        .watch({ tableName: "none", primaryKey: { id: 1 }, limit: 1 })
+        [Symbol.asyncIterator]()
+        .next(),
+    );
+  },
+  {},
+  REAL,
+);
+
+test("a live query ends with its signal and with the database", { skip }, async () => {
+  const { db, behind } = await connected({}, REAL);
+  await db.createTable({ ...TABLE, stream: { enabled: true, expirationHours: 24 } });
+  const control = new AbortController();
+  const live = db.watch({ tableName: "row", signal: control.signal })[Symbol.asyncIterator]();
+  assert.deepEqual((await live.next()).value, { rows: [], changed: [] });
+  const reason = new Error("enough");
+  const next = live.next();
+  control.abort(reason);
+  await assert.rejects(next, (error) => error === reason);
+  const other = db.watch({ tableName: "row" })[Symbol.asyncIterator]();
+  await other.next();
+  const last = other.next();
+  last.catch(() => {});
+  await db.close();
+  await assert.rejects(last, code("Closed"));
+  await behind.close();
+});
+
 test("ST2: changes come while a reader waits, until it ends", { skip }, async () => {
   const { db, behind } = await connected();
   await db.createTable({ ...TABLE, stream: { enabled: true, expirationHours: 24 } });
@@ -320,8 +400,8 @@ test("what the service lacks is refused by name, with what to do instead", { ski
     ["deleteAccessKey", (one) => one.deleteAccessKey("a")],
     ["listConsumerGroups", (one) => one.listConsumerGroups()],
     ["consumer", (one) => one.consumer({ tableName: "row", group: "g", type: "Stream" })[Symbol.asyncIterator]().next()],
-    ["watch", (one) => one.watch({ tableName: "row" })[Symbol.asyncIterator]().next()],
-    ["watchCount", (one) => one.watchCount({ tableName: "row" })[Symbol.asyncIterator]().next()],
+    ["table 'row', which has no stream", (one) => one.watch({ tableName: "row" })[Symbol.asyncIterator]().next()],
+    ["table 'row', which has no stream", (one) => one.watchCount({ tableName: "row" })[Symbol.asyncIterator]().next()],
     ["verify", (one) => one.verify({ texts: true }).next()],
     ["missing", (one) => one.missing()],
     ["metrics", (one) => one.metrics()],
@@ -373,6 +453,8 @@ test("what the service lacks is refused by name, with what to do instead", { ski
   const query = db.watch({ tableName: "row" });
   await new Promise<void>((resolve) => query.subscribe(resolve));
   assert.equal((query.getSnapshot().error as { code: string }).code, "Unsupported");
+  const { describe } = db.consumer({ tableName: "row", group: "g", type: "Stream" });
+  await assert.rejects(describe(), code("Unsupported"));
   // These do no harm.
   await db.flush();
   await db.preload();

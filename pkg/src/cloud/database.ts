@@ -1,6 +1,6 @@
 /** A connected instance: the interface of an open one, whose calls go to the service. */
 
-import { lazyIterator } from "../changes/lazy.js";
+import { lazyIterator, lazyLive, NONE, UNCOUNTED } from "../changes/lazy.js";
 import { takeOneArgument } from "../client/one-argument.js";
 import { SIGNAL, signalOf } from "../client/signals.js";
 import { checkArguments, has } from "../codec/check.js";
@@ -11,6 +11,7 @@ import { invalid } from "../types/errors.js";
 import type { DatabaseEvents } from "../types/events.js";
 import type { ExportInstanceOptions, ExportOptions, ImportInstanceOptions, ImportInstanceResult } from "../types/export.js";
 import { named } from "../types/named.js";
+import type { LiveCount, LiveQuery, WatchRequest } from "../types/live.js";
 import type { TracedGetRowRequest, TracedGetRowResult } from "../types/inspect.js";
 import type {
   BatchWriteItem,
@@ -221,6 +222,16 @@ export class CloudDatabase extends RowCalls implements Supported {
     return lazyIterator(async () => (await more()).streams.readChanges(this.connection, this.pollInterval, given));
   }
 
+  watch(request: WatchRequest): LiveQuery {
+    const given = copied(request);
+    return lazyLive(async () => (await more()).watch(this, this.pollInterval, given), NONE);
+  }
+
+  watchCount(request: CountRowsRequest): LiveCount {
+    const given = copied(request);
+    return lazyLive(async () => (await more()).watchCount(this, this.pollInterval, given), UNCOUNTED);
+  }
+
   /** All that was acknowledged is stored: the service has no memory of its own to write. */
   async flush(options?: CallOptions): Promise<void> {
     checkArguments(options ?? {}, SIGNAL, "flush");
@@ -257,4 +268,4 @@ export class CloudDatabase extends RowCalls implements Supported {
 }
 named(CloudDatabase, "Database");
 addRefused(CloudDatabase.prototype);
-takeOneArgument(CloudDatabase.prototype, ["changes"]);
+takeOneArgument(CloudDatabase.prototype, ["changes", "watch", "watchCount"]);

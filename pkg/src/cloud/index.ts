@@ -58,7 +58,7 @@ function readEndpoint(endpoint: unknown): { readonly endpoint: string; readonly 
     // It is refused below.
   }
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "" || url.username !== "")
-    throw wrongArgument("endpoint", `'${endpoint}'`, "an address of http or https without a query, such as https://demo.cn-hangzhou.ots.aliyuncs.com");
+    throw wrongArgument("endpoint", `'${endpoint}'`, "an address of http or https, without a query");
   const [label, ...rest] = url.hostname.split(".");
   const isNamed = rest.length > 1 && /[a-z]/i.test(label!) && /^https?:/i.test(endpoint);
   return { endpoint: url.origin + url.pathname.replace(/\/+$/, ""), instance: isNamed ? label : undefined };
@@ -70,8 +70,7 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
   signalOf(given)?.throwIfAborted();
   const { endpoint: address, instance = instanceName } = readEndpoint(endpoint);
   const name = instanceName ?? instance;
-  if (name === undefined)
-    throw invalid("The argument 'instanceName' is missing: the endpoint does not name the instance.", "Give connect the option instanceName.");
+  if (name === undefined) throw invalid("The argument 'instanceName' is missing: the endpoint does not name the instance.");
   checkName(name, "instanceName");
   if (region !== undefined) checkName(region, "region");
   if (own !== undefined && typeof own !== "function") throw wrongArgument("fetch", kindOf(own), "a function");
@@ -98,7 +97,7 @@ function connection(endpoint: string, credentials: CredentialsSource, options: C
  * takes the same calls. It asks the service nothing until the first call.
  *
  * What the service lacks is refused with the code `Unsupported`, and the hint says what to do instead: one step over several partition
- * keys, `deleteRange`, live queries and consumer groups, `trace` and all other looks into the engine, access keys, tables of the Azure Table
+ * keys, `deleteRange`, live queries of a table without a stream, consumer groups, `trace` and all other looks into the engine, access keys, tables of the Azure Table
  * service. The guide "A connection to the service" has all of it.
  *
  * In a page the server must allow its origin and the headers of the requests (CORS). A secret in a page can be read by whoever opens the

@@ -14,7 +14,7 @@ async function load<T>(code: Promise<T>): Promise<T> {
   }
 }
 
-/** The code for tables, streams, batches, counts and transactions. */
+/** The code for tables, streams, live queries, batches, counts and transactions. */
 export const more = () => load(import("./more.js"));
 
 /** The code for imports and exports. */

@@ -1,10 +1,11 @@
 /**
- * What not every page does with a connection: tables, streams, batches, counts, transactions, and the words of refusals. One file, because
+ * What not every page does with a connection: tables, streams, live queries, batches, counts, transactions, and the words of refusals. One file, because
  * an application mostly needs several of them. Loaded on first use.
  */
 
 export { atomic, readAll, writeAll } from "./batches.js";
 export { countRows } from "./count.js";
+export { watch, watchCount } from "./live.js";
 export { azureRefusal, refusal } from "./refused.js";
 export * as streams from "./streams.js";
 export * as tables from "./tables.js";

@@ -260,7 +260,7 @@ class RowReader {
       const start = this.at;
       type = this.u8();
       value = this.value(type);
-      if (this.at !== start + size) throw damaged(`the value of '${name}' has another length than it says`);
+      if (this.at !== start + size) throw damaged(`the cell '${name}' is longer than it says`);
       crc = crc8(this.bytes, crc, start, this.at);
     }
     const op = this.skip(TAG.OP) ? this.u8() : 0;

@@ -1,5 +1,6 @@
 /** Refuses by name what an instance of the service lacks. */
 
+import { lazyIterator } from "../changes/lazy.js";
 import type { Database } from "../types/database.js";
 import { more } from "./load.js";
 
@@ -29,7 +30,7 @@ const REJECTING = [
 ] as const;
 
 /** Calls that give something to read later. */
-const LATER = ["consumer", "watch", "watchCount", "verify", "workEvents"] as const;
+const LATER = ["consumer", "verify", "workEvents"] as const;
 
 /** The names of what is refused. */
 export type Refused = (typeof REJECTING)[number] | (typeof LATER)[number];
@@ -42,27 +43,10 @@ const azure = async (): Promise<never> => {
   throw (await more()).azureRefusal();
 };
 
-/** What a call that is refused later gives, a live query, a consumer group or an iterator: all that can be done with it fails. */
+/** What a call that is refused later gives, a consumer group or an iterator: all that can be done with it fails. */
 function later(name: (typeof LATER)[number]): object {
   const fail = () => refuse(name);
-  let shown: object = { rows: undefined, changed: [], count: undefined, error: undefined };
-  return {
-    next: fail,
-    return: async () => ({ done: true, value: undefined }),
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    describe: fail,
-    delete: fail,
-    subscribe(listener: () => void) {
-      fail().catch((error: unknown) => {
-        shown = { ...shown, error };
-        listener();
-      });
-      return () => {};
-    },
-    getSnapshot: () => shown,
-  };
+  return { ...lazyIterator(fail), describe: fail, delete: fail };
 }
 
 /** Adds the refused calls to the class of a database. */

@@ -18,8 +18,6 @@ const HINTS: Readonly<Record<Refused, string>> = {
   deleteAccessKey: KEYS,
   consumer: CHANGES,
   listConsumerGroups: CHANGES,
-  watch: "Read the rows again when db.changes({ tableName }) gives a change of them: the table needs a stream.",
-  watchCount: "Count again when db.changes({ tableName }) gives a change: the table needs a stream.",
   missing: "Only an instance in this browser is opened with salvage.",
   verify: "It looks for texts that early builds of an instance in this browser damaged.",
   metrics: ENGINE,

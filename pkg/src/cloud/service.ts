@@ -169,7 +169,7 @@ export class Service {
         status,
         retryable: status >= 500,
         message: `${this.options.endpoint} answered ${operation} with the status ${status} and no error of the service.`,
-        hint: "Is this the endpoint of an instance, and does nothing between answer in its place?",
+        hint: "Is this the endpoint of an instance?",
         requestId,
       });
     }

@@ -33,7 +33,7 @@ async function hmac(hash: "SHA-1" | "SHA-256", key: Uint8Array<ArrayBuffer>, tex
   const subtle = (globalThis.crypto as Crypto | undefined)?.subtle;
   if (subtle === undefined)
     throw local("Unavailable", "Requests cannot be signed here: this page has no crypto.subtle.", {
-      hint: "Pages from https and from localhost have it, and so have Node and Deno.",
+      hint: "Pages from https and localhost have it.",
     });
   const known = await subtle.importKey("raw", key, { name: "HMAC", hash }, false, ["sign"]);
   return new Uint8Array(await subtle.sign("HMAC", known, utf8(text)));
