@@ -207,7 +207,8 @@ same("T1: tables are created, listed, changed and deleted alike", async (db, not
   await note(db.createTable({ ...order, ifNotExists: true }));
   await note(db.createTable({ ...order, maxVersions: 7, ifNotExists: true }));
   await note(db.createTable({ ...READING, timeToLive: 86_400, maxVersions: 5, maxVersionOffset: 1000, allowUpdate: false }));
-  await note(db.listTable());
+  // Whether it lists the tables of indexes is up to a service.
+  await note(db.listTable().then((names) => names.filter((name) => !name.startsWith("by_"))));
   await note(described("order"));
   await note(described("reading"));
   await note(described("missing"));
