@@ -120,7 +120,8 @@ async function measure(address, requests, inFlight) {
     let next = 0;
     const one = async () => {
       while (performance.now() < end) {
-        bytes += await send(agent, to, requests[next++ % requests.length]);
+        const answered = await send(agent, to, requests[next++ % requests.length]);
+        bytes += answered;
         done += 1;
       }
     };

@@ -196,6 +196,20 @@ describe("a server in memory", { skip }, () => {
     assert.equal(proxied.status, 400);
   });
 
+  test("pages of this machine may ask the door of Table Store, whatever their port", async () => {
+    const origin = "http://localhost:5173";
+    const names = "x-ots-date,x-ots-signature";
+    const asked = { Origin: origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": names };
+    const { status, headers } = await ask(server.tablestore, "OPTIONS", "/GetRow", asked);
+    assert.deepEqual([status, headers["access-control-allow-origin"], headers["access-control-allow-headers"]], [204, origin, names]);
+    const answered = await ask(server.tablestore, "POST", "/ListTable", { Origin: origin });
+    assert.deepEqual([answered.status, answered.headers["access-control-allow-origin"], answered.headers.vary], [400, origin, "Origin"]);
+    assert.match(String(answered.headers["access-control-expose-headers"]), /x-ots-requestid/);
+    const foreign = await ask(server.tablestore, "OPTIONS", "/GetRow", { ...asked, Origin: "http://evil.example" });
+    assert.deepEqual([foreign.status, foreign.headers["access-control-allow-origin"]], [403, undefined]);
+    assert.equal((await ask(server.tablestore, "POST", "/ListTable")).headers["access-control-allow-origin"], undefined);
+  });
+
   test("Z1, I6: the client of Azure works over HTTP with the account key, and with no other", async () => {
     const client = (secret: string): TableClient =>
       new TableClient(`${server.azure}/demo`, "things", new AzureNamedKeyCredential("demo", accountKeyOf(secret)), { allowInsecureConnection: true });

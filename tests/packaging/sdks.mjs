@@ -41,7 +41,7 @@ export async function sdkTests({ test, install, serveFolder, run, browser, tarba
   });
 
   await test("R1, I6: the npm package tablestore, bundled by esbuild, works in a page on its database and on that of a service worker", async () => {
-    const dev = { tablestore: "5.6.5", jssha: "3.3.1", "spark-md5": "3.0.2", url: "0.11.4", esbuild: "0.28.2" };
+    const dev = { tablestore: "5.6.5", buffer: "6.0.3", jssha: "3.3.1", "spark-md5": "3.0.2", url: "0.11.4", esbuild: "0.28.2" };
     const page = '<!doctype html><meta charset="utf-8"><title>app</title><script type="module" src="main.js"></script>\n';
     const folder = install({ folder: "sdk-in-a-page", dev }, tarball, { ...filesOf("sdk-in-a-page"), "dist/index.html": page });
     assert.equal(run(process.execPath, ["build.mjs"], folder), "", "the bundler has nothing to say");
@@ -52,7 +52,7 @@ export async function sdkTests({ test, install, serveFolder, run, browser, tarba
       const errors = [];
       tab.on("pageerror", (error) => errors.push(String(error)));
       await tab.goto(address);
-      await tab.waitForFunction(() => "inWorker" in globalThis);
+      await tab.waitForFunction(() => "inWorker" in globalThis).catch((error) => assert.fail(`${error.message} ${errors.join()}`));
       const cells = [
         ["tempMax", 12.8],
         ["text", "é€😀"],
