@@ -14,6 +14,8 @@ const MOST = 1.3;
 const ROWS = [
   ["coldGet", "get by key, one after another", "us", READERS],
   ["coldMany", "get, 100 keys a call, per row", "us", READERS],
+  ["coldFew", "10 rows from a key on", "us", READERS],
+  ["coldScan", "the first scan of all rows, per row", "us", READERS],
   ["strict", "put, one after another, each flushed", "us", WRITERS],
 ];
 
@@ -34,7 +36,10 @@ async function sample(server, wanted, engine, round) {
       // Opened anew, so that nothing of the load is in memory. As many gets of other rows before: browsers compile what
       // reads and decodes a block for speed only after some thousand times.
       for (const workload of ["openSmall", "bulk", "close", "openSmall", "warmGet"]) await step(workload, "cold");
-      for (const workload of ["coldGet", "coldMany"]) figures[workload] = await step(workload, "cold");
+      for (const workload of ["coldGet", "coldMany", "coldFew"]) figures[workload] = await step(workload, "cold");
+      await step("close", "cold");
+      await step("openSmall", "cold");
+      figures.coldScan = await step("scan", "cold");
       await step("close", "cold");
     }
     await step("openStrict", "strict");

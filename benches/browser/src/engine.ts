@@ -30,6 +30,8 @@ export interface Engine {
   get(table: Table, id: number): Promise<BenchRow | undefined>;
   /** Many rows in one call. Their order does not matter. */
   getMany(table: Table, ids: readonly number[]): Promise<BenchRow[]>;
+  /** The first `count` rows whose key is not below `from`, in order. Only some databases are asked for that. */
+  few?(table: Table, from: number, count: number): Promise<BenchRow[]>;
   /** All rows in order, some at a time, as plain objects. */
   scan(table: Table, visit: (rows: readonly BenchRow[]) => void): Promise<void>;
   /** The rows whose count is below a number, in order. Only some databases are asked for that, as for the next. */

@@ -40,6 +40,8 @@ const KEYS = 100;
 const REOPENINGS = 5;
 /** Gets of a table that is larger than the cache. */
 const COLD = 3_000;
+/** Rows of a small range. */
+const FEW_ROWS = 10;
 /** That cache. */
 const CACHE_BYTES = 4 << 20;
 /** Puts that wait for the device. */
@@ -184,6 +186,26 @@ export const WORKLOADS = {
   coldGet: (scene) => gets(scene, some(scene, COLD)),
 
   coldMany: (scene) => getsOfMany(scene, Math.ceil(some(scene, COLD) / KEYS)),
+
+  /** Some rows from a random key on. */
+  async coldFew(scene) {
+    const { engine, rows } = scene;
+    const starts = keys(scene, some(scene, COLD / 2));
+    let sum = 0;
+    const found: number[] = [];
+    const measured = await timed(starts.length, async () => {
+      for (const start of starts) {
+        const page = await engine.few!("bulk", start, FEW_ROWS);
+        sum += lookAll(page);
+        for (const { id } of page) found.push(id);
+      }
+    });
+    const last = rows[rows.length - 1].id;
+    const expected = starts.flatMap((start) => Array.from({ length: Math.min(FEW_ROWS, last - start + 1) }, (_, i) => start + i));
+    expect("rows of small ranges", found.filter((id, at) => id === expected[at]).length, expected.length);
+    expect("values of small ranges", sum, lookAll(expected.map(row)));
+    return measured;
+  },
 
   strict: (scene) => puts(scene, STRICT, 50_000_000),
 

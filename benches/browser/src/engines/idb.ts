@@ -39,6 +39,7 @@ export async function start(): Promise<Engine> {
       const { store } = db.transaction(table);
       return Promise.all(ids.map((id) => store.get(id) as Promise<BenchRow>));
     },
+    few: (table, from, count) => db.getAll(table, IDBKeyRange.lowerBound(from), count) as Promise<BenchRow[]>,
     async scan(table, visit) {
       for (let range: IDBKeyRange | null = null; ; ) {
         const rows = (await db.getAll(table, range, SCAN_PAGE)) as BenchRow[];

@@ -14,7 +14,7 @@ export const SCHEMA = [
   "CREATE INDEX IF NOT EXISTS place ON indexed (city, count)",
 ].join("; ");
 
-export type Statements<S> = Record<"put" | "get" | "many" | "scan" | "filtered" | "column", S>;
+export type Statements<S> = Record<"put" | "get" | "many" | "few" | "scan" | "filtered" | "column", S>;
 
 /** The statements of each table. */
 export function prepareAll<S>(prepare: (sql: string) => S): Record<Table, Statements<S>> {
@@ -22,6 +22,7 @@ export function prepareAll<S>(prepare: (sql: string) => S): Record<Table, Statem
     put: prepare(`INSERT OR REPLACE INTO ${table} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`),
     get: prepare(`SELECT ${COLUMNS} FROM ${table} WHERE id = ?`),
     many: prepare(`SELECT ${COLUMNS} FROM ${table} WHERE id IN (${"?, ".repeat(MANY - 1)}?)`),
+    few: prepare(`SELECT ${COLUMNS} FROM ${table} WHERE id >= ? ORDER BY id LIMIT ?`),
     scan: prepare(`SELECT ${COLUMNS} FROM ${table} ORDER BY id`),
     filtered: prepare(`SELECT ${COLUMNS} FROM ${table} WHERE count < ? ORDER BY id`),
     column: prepare(`SELECT id, count FROM ${table} ORDER BY id`),

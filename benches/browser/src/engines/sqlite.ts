@@ -72,6 +72,9 @@ export async function start(): Promise<Engine> {
       if (ids.length !== MANY) throw new Error(`the statement is prepared for ${MANY} keys`);
       return all(of[table].many.bind(ids as number[]));
     },
+    async few(table, from, count) {
+      return all(of[table].few.bind([from, count]));
+    },
     async scan(table, visit) {
       const { scan } = of[table];
       let rows: BenchRow[] = [];

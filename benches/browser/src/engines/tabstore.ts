@@ -47,6 +47,10 @@ export function tabstore(worker: boolean, place: OpenOptions = { storage: "index
       const [found] = await db.batchGetRow([{ tableName, primaryKeys: ids.map((id) => ({ id })) }]);
       return found.map(({ row }) => row!.toObject() as unknown as BenchRow);
     },
+    async few(tableName, from, limit) {
+      const { rows } = await db.getRange({ tableName, start: { id: from }, limit });
+      return rows.map((row) => row.toObject() as unknown as BenchRow);
+    },
     async scan(tableName: Table, visit) {
       for await (const rows of db.scanPages({ tableName })) visit(rows.map((row) => row.toObject() as unknown as BenchRow));
     },
