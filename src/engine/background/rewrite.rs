@@ -3,7 +3,7 @@
 use super::housekeeping::Housekeeping;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::read::large_row::{EntryMerge, LargeRow, Layer};
-use crate::engine::read::merge::{Merge, MergeStep};
+use crate::engine::read::merge::{MOST_AHEAD, Merge, MergeStep};
 use crate::engine::read::reader::Reader;
 use crate::engine::rows::holds::Holds;
 use crate::engine::rows::keys::{Direction, KeyRange};
@@ -30,9 +30,6 @@ const SLICE_BYTES: usize = 192 << 10;
 
 /// The number of rows between two checks of the slice's time.
 const CLOCK_ROWS: u32 = 32;
-
-/// Total read-ahead, in blocks, over all runs.
-const READ_AHEAD: usize = 8;
 
 /// The approximate memory of a writer: its open block in its forms, blocks that wait to be staged, the filter's keys.
 const WRITER_BYTES: u64 = 3 << 20;
@@ -111,7 +108,7 @@ impl Rewriter {
         let runs = inputs.iter().map(|input| input.sources.runs.len()).max().unwrap_or(0);
         let from_memory = runs == 0;
         let full = |writer: &SegmentWriter| writer.is_full(&self.runtime.options.shape);
-        let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
+        let held = if from_memory { 0 } else { (MOST_AHEAD * 4).max(runs as u64 * BLOCK_BYTES) };
         let _lent = self.store.cache.lend(WRITER_BYTES + held);
         let line = if from_memory { WorkLine::Flush } else { WorkLine::Compaction };
         let observer = self.house.observer();
@@ -121,9 +118,9 @@ impl Rewriter {
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
         for Input { sources, keep } in inputs {
-            let ahead = READ_AHEAD / sources.runs.len().max(1);
+            let ahead = MOST_AHEAD / sources.runs.len().max(1) as u64;
             let mut merge = Merge::new(sources, KeyRange::ALL, Direction::Forward, u64::MAX);
-            merge.read_ahead_at_most(ahead as u32);
+            merge.read_ahead_at_most(ahead);
             if !from_memory {
                 merge.piecewise();
             }

@@ -6,7 +6,7 @@
 
 use super::large_row::LargeRow;
 use super::passing::{BlockFilter, Passing};
-use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
+use super::run_cursor::{Ahead, CursorPosition, Halt, RunCursor, RunPlace};
 use crate::collections::order::compare;
 use crate::engine::memory::memtable::{Rows, Slots, unreadable};
 use crate::engine::rows::keys::{Bounds, Direction, KeyRange, within};
@@ -45,9 +45,8 @@ pub(crate) struct Merge {
     /// The place of each run's cursor at the end of the last step. The key before it may lie in a finished block, which
     /// must not be loaded again to find the place.
     places: Vec<RunPlace>,
-    /// The number of blocks of a run to fetch at once; grows during the walk.
-    read_ahead: u32,
-    most_ahead: u32,
+    /// What to fetch of a run at once. The number of blocks grows during the walk.
+    read_ahead: Ahead,
     /// Large rows are not visited; the step ends at each of them.
     piecewise: bool,
 }
@@ -55,7 +54,11 @@ pub(crate) struct Merge {
 /// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<ControlFlow<()>> + 'v;
 
-const MAX_READ_AHEAD: u32 = 8;
+/// The most stored bytes to fetch of a run at once.
+pub(crate) const MOST_AHEAD: u64 = 576 << 10;
+
+/// Each trip fetches so many times the blocks of the one before.
+const AHEAD_GROWTH: u32 = 4;
 
 /// A row with more bytes than this is not merged at once: decoded, its cells take several times as much.
 const MOST_AT_ONCE: usize = 256 << 10;
@@ -66,7 +69,15 @@ const STEP_ROWS: u32 = 5000;
 impl Merge {
     pub(crate) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
         let places = sources.runs.iter().map(|run| RunPlace { left: run.len(), block: None }).collect();
-        Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
+        Self {
+            sources,
+            range,
+            direction,
+            seqno,
+            places,
+            read_ahead: Ahead { blocks: 1, bytes: MOST_AHEAD },
+            piecewise: false,
+        }
     }
 
     /// Returns rows in several blocks, or in large blocks of several runs, as [`MergeStep::Large`], so that no row has to
@@ -75,9 +86,9 @@ impl Merge {
         self.piecewise = true;
     }
 
-    /// Limits read-ahead to so many blocks of each run.
-    pub(crate) fn read_ahead_at_most(&mut self, blocks: u32) {
-        self.most_ahead = blocks.clamp(1, MAX_READ_AHEAD);
+    /// Limits read-ahead to so many stored bytes of each run. One block is always fetched.
+    pub(crate) fn read_ahead_at_most(&mut self, bytes: u64) {
+        self.read_ahead.bytes = bytes.min(MOST_AHEAD);
     }
 
     /// Takes one step.
@@ -93,7 +104,7 @@ impl Merge {
         filter: Option<&dyn BlockFilter>,
         visit: &mut Visit<'_>,
     ) -> Result<MergeStep> {
-        let Self { sources, range, direction, seqno, places, read_ahead, most_ahead, piecewise } = self;
+        let Self { sources, range, direction, seqno, places, read_ahead, piecewise } = self;
         let (direction, seqno, piecewise) = (*direction, *seqno, *piecewise);
         if is_empty(range) {
             return Ok(MergeStep::Done);
@@ -143,7 +154,7 @@ impl Merge {
                 break MergeStep::Stopped;
             }
             if !wants.is_empty() {
-                *read_ahead = (*read_ahead * 2).min(*most_ahead);
+                read_ahead.blocks = read_ahead.blocks.saturating_mul(AHEAD_GROWTH);
                 break MergeStep::Need(wants, cursors.pins());
             }
             if visited >= STEP_ROWS {
@@ -237,7 +248,7 @@ impl Cursors<'_> {
     }
 
     /// Goes behind the row of the next key. Returns records to load first.
-    fn advance(&mut self, next: &[u8], read_ahead: u32) -> Vec<RecordId> {
+    fn advance(&mut self, next: &[u8], read_ahead: Ahead) -> Vec<RecordId> {
         for table in &mut self.tables {
             if stands_on(table.key(), next, self.alone) {
                 table.advance();

@@ -69,6 +69,12 @@ impl ScanOptions<'_> {
     pub const STORED: Self = Self { depth: Depth::Stored, overlay: None, filter: None };
 }
 
+/// Sorts records, and leaves each of them once.
+fn make_distinct(wants: &mut Vec<RecordId>) {
+    sort_by(wants, |a, b| a.id().cmp(&b.id()));
+    wants.dedup();
+}
+
 /// The parameters of a lookup.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<'l> {
@@ -135,8 +141,12 @@ impl Reader {
             }
             // One trip, with the missing records of the other keys.
             for other in keys.get(next + 1..).unwrap_or_default() {
+                // Keys of one block want it only once.
                 if wants.len() >= most {
-                    break;
+                    make_distinct(&mut wants);
+                    if wants.len() >= most {
+                        break;
+                    }
                 }
                 let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
                 wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
@@ -173,9 +183,9 @@ impl Reader {
         let filter = filter.filter(|_| instant.is_none());
         let mut hold = None;
         let sources = snapshot.sources(&range);
-        let ahead = self.store.cache.most_at_once() / sources.runs.len().max(1);
+        let ahead = self.store.cache.most_ahead() / sources.runs.len().max(1) as u64;
         let mut merge = Merge::new(sources, range, direction, snapshot.seqno);
-        merge.read_ahead_at_most(ahead as u32);
+        merge.read_ahead_at_most(ahead);
         let mut pins = Pins::default();
         let mut see = |key: &[u8], mut fragments: Vec<DatedFragment<'_>>| {
             if let Some(instant) = &instant
@@ -231,8 +241,7 @@ impl Reader {
 
     /// [`Reader::load_records`] for several readers with common records.
     pub(crate) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, usage: Usage<'_>) -> Result<()> {
-        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-        wants.dedup();
+        make_distinct(&mut wants);
         self.load_records(&wants, pins, usage).await
     }
 

@@ -25,6 +25,17 @@ impl From<RecordId> for Halt {
     }
 }
 
+/// The most to fetch at once: so many blocks, and so many stored bytes of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    pub(crate) blocks: u32,
+    pub(crate) bytes: u64,
+}
+
+impl Ahead {
+    const ONE: Self = Self { blocks: 1, bytes: 0 };
+}
+
 /// A cursor over a run of segment parts.
 pub(crate) struct RunCursor<'a> {
     parts: &'a [Rc<Part>],
@@ -303,11 +314,11 @@ impl RunCursor<'_> {
         };
         let (part, entries) = (Rc::clone(part), index..index);
         self.at = Some(CursorPosition { part_index, part, meta, id, block, entries, span: 0..0, blocks: Vec::new() });
-        self.settle(1)
+        self.settle(Ahead::ONE)
     }
 
     /// Moves to the next key.
-    pub(crate) fn advance(&mut self, read_ahead: u32) -> Result<(), Halt> {
+    pub(crate) fn advance(&mut self, read_ahead: Ahead) -> Result<(), Halt> {
         if let Some(at) = &mut self.at {
             at.entries = match self.direction {
                 Direction::Forward => at.entries.end..at.entries.end,
@@ -318,7 +329,7 @@ impl RunCursor<'_> {
     }
 
     /// From a place between two entries, moves to the key behind the gap, in the next block or part if needed.
-    fn settle(&mut self, read_ahead: u32) -> Result<(), Halt> {
+    fn settle(&mut self, read_ahead: Ahead) -> Result<(), Halt> {
         loop {
             let Some(at) = &mut self.at else { return Ok(()) };
             let gap = at.entries.start;
@@ -384,10 +395,13 @@ impl RunCursor<'_> {
     }
 
     /// The wanted block and the blocks behind it that are likely next.
-    fn ahead(&self, want: RecordId, read_ahead: u32) -> Vec<RecordId> {
+    fn ahead(&self, want: RecordId, most: Ahead) -> Vec<RecordId> {
         let Some(at) = &self.at else { return vec![want] };
         let numbers = successors(Some(want.id().block), |&number| at.block_behind(number, self.direction));
-        let ids = numbers.take(read_ahead as usize).map(|number| at.part.segment.block(number));
+        // Segments of earlier versions have larger blocks.
+        let one = (at.part.segment.bytes / u64::from(at.part.segment.blocks).max(1)).max(1);
+        let count = (most.bytes / one).clamp(1, u64::from(most.blocks).max(1)) as usize;
+        let ids = numbers.take(count).map(|number| at.part.segment.block(number));
         ids.filter(|&id| self.cache.block(id, self.pins).is_err()).map(RecordId::Block).collect()
     }
 

@@ -95,8 +95,14 @@ impl Weighter<BlockId, DecodedRecord> for ByMemory {
     }
 }
 
-/// The approximate size of a decoded block in memory.
+/// The approximate size in memory of a large decoded block.
 pub(crate) const BLOCK_BYTES: u64 = 256 << 10;
+
+/// About so many times its stored size a block takes in memory.
+const DECODED: u64 = 4;
+
+/// The cache makes room for records of this size at first, in bytes.
+const ITEM_BYTES: usize = 32 << 10;
 
 /// Flush and compaction borrow from the cache's budget in this many steps. They come and go often, and each resize to an
 /// uneven size costs the cache some entries.
@@ -120,6 +126,8 @@ pub(crate) struct BlockCache {
     untold: RefCell<Vec<(BlockId, Error)>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
+    /// About the size in memory of the blocks that were read last. Their segments may have been written with other sizes.
+    block_bytes: Cell<u64>,
 }
 
 /// Opens a stored block for a reader. Says whether it is the whole block: a reader of single rows decodes only these.
@@ -172,7 +180,7 @@ impl Drop for Announcement<'_> {
 impl BlockCache {
     /// A cache of at most this many bytes.
     pub(crate) fn new(bytes: usize, env: Rc<dyn Env>) -> Self {
-        let items = (bytes / BLOCK_BYTES as usize).max(16);
+        let items = (bytes / ITEM_BYTES).max(16);
         Self {
             env,
             bytes: bytes as u64,
@@ -183,6 +191,7 @@ impl BlockCache {
             untold: RefCell::default(),
             hits: Cell::new(0),
             misses: Cell::new(0),
+            block_bytes: Cell::new(BLOCK_BYTES),
         }
     }
 
@@ -199,9 +208,20 @@ impl BlockCache {
         self.cache.borrow_mut().set_capacity(self.bytes / STEPS * STEPS.saturating_sub(lent).max(1));
     }
 
-    /// The most blocks that one reader may fetch and hold at once.
+    /// The most blocks that one reader of rows may fetch and hold at once. Of most blocks it decodes only its rows.
     pub(crate) fn most_at_once(&self) -> usize {
-        usize::try_from(self.bytes / 4 / BLOCK_BYTES).unwrap_or(usize::MAX).clamp(4, 64)
+        usize::try_from(self.bytes / 2 / self.block_bytes.get()).unwrap_or(usize::MAX).clamp(4, 128)
+    }
+
+    /// The most stored bytes of blocks that one reader may fetch ahead.
+    pub(crate) fn most_ahead(&self) -> u64 {
+        self.bytes / 4 / DECODED
+    }
+
+    /// Takes the size of a block that was read into account: a larger one at once, smaller ones by and by.
+    fn note_size(&self, stored: usize) {
+        let before = self.block_bytes.get();
+        self.block_bytes.set((before - before / 8).max(stored as u64 * DECODED).max(1));
     }
 
     fn get(&self, id: BlockId, pins: &Pins) -> Option<DecodedRecord> {
@@ -335,6 +355,9 @@ impl BlockCache {
                 RecordId::Block(_) => Place::Block(id),
                 RecordId::Meta(_) => Place::SegmentMeta(id),
             };
+            if let (Some(record), RecordId::Block(_)) = (&record, want) {
+                self.note_size(record.len());
+            }
             let opened = match (&record, want) {
                 (None, _) => Err(Error::corrupt(place, "it is missing")),
                 (Some(record), RecordId::Block(_)) => open_block(id, record, usage),
