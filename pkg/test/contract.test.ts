@@ -159,7 +159,7 @@ test("each operation has its request among them", () => {
   const operations = Object.keys(requests).filter((name) => !name.startsWith("write"));
   const constant = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   assert.deepEqual([...new Set(names)].toSorted(), operations.map(constant).toSorted());
-  assert.equal(operations.length, OP.DELETE_RANGE - 1, "and PUT_ROWS, which a writer writes");
+  assert.equal(operations.length, OP.TABLE_STORE - 1, "and PUT_ROWS, which a writer writes");
 });
 
 const context: DecodeContext = { bigints: false, requestId: (id) => `request ${id}` };
