@@ -49,7 +49,6 @@ import type {
 import type { Transaction } from "../types/transaction.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "../types/writer.js";
 import type { Connection } from "./connection.js";
-import { unsupported } from "./errors.js";
 import { files, more } from "./load.js";
 import { addRefused, type Supported } from "./refuse.js";
 import { readKey } from "./requests.js";
@@ -132,7 +131,7 @@ export class CloudDatabase extends RowCalls implements Supported {
   override async getRow(request: TracedGetRowRequest): Promise<TracedGetRowResult> {
     if (Object(request) === request && has(request, "trace")) {
       const { trace, ...plain } = request;
-      if (trace) throw unsupported("The trace of a read", "Only an instance in this browser shows how it reads: leave trace out.");
+      if (trace) throw (await more()).traceRefusal();
       return super.getRow(plain);
     }
     return super.getRow(request);

@@ -6,7 +6,7 @@
 export { atomic, readAll, writeAll } from "./batches.js";
 export { countRows } from "./count.js";
 export { watch, watchCount } from "./live.js";
-export { azureRefusal, refusal } from "./refused.js";
+export { azureRefusal, refusal, traceRefusal } from "./refused.js";
 export * as streams from "./streams.js";
 export * as tables from "./tables.js";
 export { startTransaction } from "./transaction.js";

@@ -40,3 +40,6 @@ export const refusal = (name: Refused): TabStoreError => unsupported(`db.${name}
 
 /** The error of what `tabstore/azure` asks for. */
 export const azureRefusal = (): TabStoreError => unsupported("The Azure Table service", "Give the Azure SDK the endpoint of the Azure Table service itself.");
+
+/** The error of a read that is to be traced. */
+export const traceRefusal = (): TabStoreError => unsupported("The trace of a read", "Only an instance in this browser shows how it reads: leave trace out.");
