@@ -13,6 +13,7 @@ import { Call, orderOf } from "./call.js";
 import { checkArguments } from "../codec/check.js";
 import { IN_TRANSACTION, isRepeatable, OP } from "../codec/contract.js";
 import { shown } from "../codec/kinds.js";
+import { passes } from "./passing.js";
 import { writeResult } from "../codec/response.js";
 import { invalid, type TabStoreError, toError } from "../types/errors.js";
 import type { BatchWriteResult, RetryOptions, WriteResult } from "../types/rows.js";
@@ -20,13 +21,7 @@ import type { BatchWriteResult, RetryOptions, WriteResult } from "../types/rows.
 /** After these codes an engine gives no other answer. */
 export const FATAL = new Set(["LeaderChanged", "Closed"]);
 
-const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy", "OTSServerBusy"]);
 const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
-
-/** Whether an error says that nothing was stored, and a later try may succeed. */
-function passes({ code, message }: TabStoreError): boolean {
-  return CODES.has(code) || (code === "OTSQuotaExhausted" && message.startsWith("Too frequent table operations."));
-}
 
 /** The times and the number of retries. */
 export class BackOff {
