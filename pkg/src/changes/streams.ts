@@ -62,7 +62,13 @@ function readRecord(reader: Reader, names: readonly string[], bigints: boolean):
       continue;
     }
     const version = stamp + Number(reader.sv());
-    cells.push(op === DELETE ? { op: "DELETE", name, version } : { op: "PUT", name, version, value: readValue(reader, bigints) });
+    if (op === DELETE) {
+      cells.push({ op: "DELETE", name, version });
+      continue;
+    }
+    const isDouble = reader.bytes[reader.at] === TAG.DOUBLE;
+    const value = readValue(reader, bigints);
+    cells.push(isDouble && Number.isInteger(value) ? { op: "PUT", name, version, value, type: "DOUBLE" } : { op: "PUT", name, version, value });
   }
   const original: Record<string, Value> = {};
   while (reader.at < end) {

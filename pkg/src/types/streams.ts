@@ -84,8 +84,8 @@ export interface GetStreamRecordRequest extends CallOptions {
 
 /** A changed cell of a record. */
 export type ChangedCell =
-  /** A version was put. */
-  | { readonly op: "PUT"; readonly name: string; readonly version: number; readonly value: Value }
+  /** A version was put. `type` is there if the value is a Double without a fraction, which JavaScript does not tell from an Integer. */
+  | { readonly op: "PUT"; readonly name: string; readonly version: number; readonly value: Value; readonly type?: "DOUBLE" }
   /** A version was deleted. */
   | { readonly op: "DELETE"; readonly name: string; readonly version: number }
   /** All versions of the column were deleted. */
