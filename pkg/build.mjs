@@ -12,6 +12,7 @@
 //   dist/tablestore.js   the protocol of Table Store, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/cloud.js        connections to the service; cloud-more.js and cloud-files.js are loaded on first use
+//   dist/sync.js         copies of tables between databases, beside any of these; dist/sync-both.js: those that go both ways
 //   dist/shell.js        the command line, beside any of these
 //   dist/cli.js          the program `npx tabstore`
 //   dist/serve.js        its server, `npx tabstore serve`
@@ -210,6 +211,14 @@ await build({
   entryPoints: { cloud: "src/cloud/index.ts", "cloud-more": "src/cloud/more.ts", "cloud-files": "src/cloud/files.ts" },
   plugins: [parts],
 });
+/** The rules of a job that goes both ways are a file of their own: a chunk for what both files need would be loaded by all jobs. */
+const rules = {
+  name: "rules",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/both\.js$/ }, ({ kind }) => (kind === "dynamic-import" ? { path: "./sync-both.js", external: true } : undefined));
+  },
+};
+await build({ ...beside, entryPoints: { sync: "src/sync/index.ts", "sync-both": "src/sync/both.ts" }, plugins: [rules] });
 
 /** The program takes the database and the shell from the files beside it. */
 const siblings = {
@@ -270,6 +279,7 @@ for (const entry of [
   "azure/index.d.ts",
   "tablestore/index.d.ts",
   "timeline/index.d.ts",
+  "sync/index.d.ts",
   "shell/index.d.ts",
   "schema/index.d.ts",
   "cloud/index.d.ts",

@@ -15,9 +15,12 @@ const STATUS: Readonly<Record<string, number>> = { OTSObjectAlreadyExist: 409, C
 export class Beside {
   private readonly Failure: typeof TabStoreError;
 
-  /** Takes an open database. */
-  constructor(readonly db: Database) {
-    this.Failure = failureOf(db);
+  /** Takes an open database. `argument`: its name among the arguments of the entry. */
+  constructor(
+    readonly db: Database,
+    argument = "db",
+  ) {
+    this.Failure = failureOf(db, argument);
   }
 
   /** An error with a code of a service. */
@@ -78,11 +81,11 @@ export class BesideChecks extends Beside {
  * The class of the errors of the database's entry. A page may have several entries, each with a class of its own. A wrong call
  * of the public interface that changes nothing tells which it is.
  */
-function failureOf(db: Database): typeof TabStoreError {
+function failureOf(db: Database, argument: string): typeof TabStoreError {
   try {
     if (typeof db?.writer === "function") db.writer(undefined as never);
   } catch (error) {
     if (error instanceof Error && error.name === "TabStoreError") return error.constructor as typeof TabStoreError;
   }
-  throw new TypeError(`The argument 'db' is ${kindOf(db)}; it must be an open Database.`);
+  throw new TypeError(`The argument '${argument}' is ${kindOf(db)}; it must be an open Database.`);
 }

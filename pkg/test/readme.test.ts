@@ -15,6 +15,7 @@ import type { Database, OpenOptions } from "../src/index.js";
 import * as schema from "../src/schema/index.js";
 import { answerText, errorText, LineHistory, linesOf, shell } from "../src/shell/index.js";
 import { tablestoreFetch, tablestoreHttpClient } from "../src/tablestore/index.js";
+import { syncTable } from "../src/sync/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
@@ -107,6 +108,7 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
     ...tabstore,
     ...schema,
     timelines,
+    syncTable,
     shell,
     linesOf,
     LineHistory,
@@ -169,7 +171,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 50);
+  assert.equal(all.length, 52);
   const inside = said("docs/inside.md") as [string | { readonly source: string }[], unknown][];
   assert.ok(
     inside.some(([type]) => type === "flush"),
@@ -200,6 +202,10 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     ["BaseData", "PUT", 2],
     ["Stream", "DELETE", 1],
   ]);
+  const [copying, status] = [said("docs/sync.md", 2), of.get("docs/sync.md") as [{ rowsCopied?: number; changesRead?: number }][]];
+  assert.deepEqual([copying[0], copying.at(-1)], [["preparing", ""], ["from the hub"]]);
+  const { rowsCopied, changesRead } = status.find(([line]) => line.rowsCopied !== undefined)![0];
+  assert.deepEqual([rowsCopied, changesRead], [1, 1]);
   assert.deepEqual(said("docs/shell.md"), [
     [["uid", "pid", "age", "name"], 1],
     ["'alter' has no option '--tll'; did you mean '--ttl'?"],

@@ -41,6 +41,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   part("How-to", "/guide/", [
     ["Many rows, files, exports", "many-rows"],
     ["Follow the changes of a table", "streams"],
+    ["Copy a table to another database", "sync"],
     ["Chats and feeds: timelines", "timelines"],
     ["Tables of Azure", "azure"],
     ["A connection to the service", "cloud"],
@@ -58,6 +59,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ["tabstore/schema", "tabstore/schema/"],
     ["tabstore/react", "tabstore/react/"],
     ["tabstore/timeline", "tabstore/timeline/"],
+    ["tabstore/sync", "tabstore/sync/"],
     ["tabstore/shell", "tabstore/shell/"],
     ["tabstore/vite", "tabstore/vite/"],
     ["tabstore/inspector", "tabstore/inspector/"],

@@ -195,6 +195,8 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/cloud.js",
     "dist/cloud-more.js",
     "dist/cloud-files.js",
+    "dist/sync.js",
+    "dist/sync-both.js",
     "dist/shell.js",
     "dist/cli.js",
     "dist/serve.js",
@@ -207,6 +209,7 @@ await test("the tarball holds what the package promises, and nothing else", () =
     "dist/types/timeline/index.d.ts",
     "dist/types/cloud/index.d.ts",
     "dist/types/tablestore/index.d.ts",
+    "dist/types/sync/index.d.ts",
     "dist/types/shell/index.d.ts",
     "README.md",
     "CHANGELOG.md",
@@ -245,7 +248,7 @@ await test("Node: the readme's example runs in memory, and importing does nothin
     "inline.mjs":
       'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
     "import.mjs":
-      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/tablestore"); await import("tabstore/shell"); await import("tabstore/inspector"); await import("tabstore/vite"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+      'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); await import("tabstore/sync"); await import("tabstore/tablestore"); await import("tabstore/shell"); await import("tabstore/inspector"); await import("tabstore/vite"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
