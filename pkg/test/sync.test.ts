@@ -375,6 +375,8 @@ test(
     assert.equal(first.status().stage, "stopped");
     await assert.rejects(first.caughtUp(), code("Closed", /stopped/));
     await second.ready;
+    // A job holds up no other work that takes turns on the instance.
+    await to.importInstance(await from.exportInstance({ tables: ["t"] }), { existing: "merge" });
     // Another program that has the same stores, where no lock is shared.
     const { way } = onWay(to, () => undefined);
     const third = syncTable({ from, to: way, tableName: "t", retry: FAST });

@@ -50,7 +50,8 @@ export class Job extends EventTarget implements Omit<SyncJob, "addEventListener"
   private waiters: { readonly deferred: Deferred; isBehind: boolean }[] = [];
   /** Ends a wait for changes, so that the job looks again. */
   private wake = new AbortController();
-  private readonly owner = crypto.randomUUID();
+  /** Not `randomUUID`, which pages without TLS lack. */
+  private readonly owner = crypto.getRandomValues(new Uint32Array(4)).join("-");
   private pair: TablePair | undefined;
 
   constructor(private readonly given: Given) {
