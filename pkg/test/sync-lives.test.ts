@@ -139,10 +139,12 @@ const seeds = SEED === undefined ? Array.from({ length: LIVES }, (_, i) => i + 1
 const STEPS = 350 * TIMES;
 
 for (const direction of ["to", "both"] as const) {
+  // One way there is less to find.
+  const some = direction === "to" && !isFull ? seeds.slice(0, 2) : seeds;
   test(`a table that is copied ${direction === "to" ? "one way" : "both ways"} is the same on both sides, however often the job is cut off`, {
     skip,
   }, async (t) => {
-    for (const seed of seeds) {
+    for (const seed of some) {
       for (const skew of isFull || SEED !== undefined ? SKEWS : [SKEWS[seed % SKEWS.length]]) {
         await t.test(`seed ${seed}, clocks ${skew} ms apart`, () => life(seed, direction, skew, STEPS));
       }

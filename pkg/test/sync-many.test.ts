@@ -11,7 +11,7 @@ import { KEY } from "./support/consumer.js";
 import { load, skip } from "./support/package.js";
 import { ALL, ANY_OFFSET, assertSame, during, onTwo, onWay } from "./support/sync.js";
 
-const ROWS = process.env.TEST_TIER === "full" ? 100_000 : 3000;
+const ROWS = process.env.TEST_TIER === "full" ? 100_000 : 2000;
 
 /** Fills a table with rows of two versions. */
 async function fill(db: Database, rows: number): Promise<void> {

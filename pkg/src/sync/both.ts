@@ -1,14 +1,14 @@
 /** What only a job needs that goes both ways. A file of its own, loaded when such a job begins. */
 
 import type { PrimaryKey } from "../index.js";
-import type { Columns } from "./cells.js";
+import { type Columns, digest } from "./cells.js";
 import type { Item } from "./feed.js";
 import { History } from "./history.js";
 import { merge, type Merged, type MergeSide } from "./merge.js";
 
 export { unite } from "./merge.js";
 
-/** The changes of a side, and the rows to which the job may have written without that its record was read. */
+/** The changes of a side, and the digests of the rows to which the job may have written without that its record was read. */
 export interface Changes {
   readonly items: readonly Item[];
   readonly uncertain: ReadonlySet<string>;
@@ -37,7 +37,7 @@ export function decider(changes: readonly Changes[], keyOf: (key: PrimaryKey) =>
   return ({ key, from, to }) => {
     const row = keyOf(key);
     const [a, b] = [from, to].map(
-      (columns, i): MergeSide => ({ columns, history: histories[i].get(row) ?? new History(), isUncertain: changes[i].uncertain.has(row) }),
+      (columns, i): MergeSide => ({ columns, history: histories[i].get(row) ?? new History(), isUncertain: changes[i].uncertain.has(digest(row)) }),
     );
     return merge(a, b, maxVersions);
   };

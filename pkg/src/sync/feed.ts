@@ -10,6 +10,7 @@ const FORGET = 60_000;
 /** A write of the job whose record has not been passed yet. */
 export interface Expected {
   readonly signature: string;
+  /** The digest of its row. */
   readonly row: string;
   /** When it was noted. */
   readonly time: number;
@@ -129,7 +130,7 @@ export class Feed {
     if (!expected.isFound) this.expected.splice(this.expected.indexOf(expected), 1);
   }
 
-  /** The rows to which the job may have written without that its record was read. */
+  /** The digests of the rows to which the job may have written without that its record was read. */
   get uncertain(): Set<string> {
     return new Set(this.expected.filter(({ isFound }) => !isFound).map(({ row }) => row));
   }

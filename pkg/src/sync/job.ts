@@ -188,7 +188,8 @@ export class Job extends EventTarget implements Omit<SyncJob, "addEventListener"
     const stage = pair.isCopying ? (pair.isAgain ? "recopying" : "copying") : "following";
     if (pair.isCopying) await this.attempt(stage, () => pair.copy());
     for (const waiter of this.waiters) waiter.isBehind = true;
-    await this.attempt(stage, () => pair.follow());
+    do await this.attempt(stage, () => pair.follow());
+    while (pair.isBehind);
     this.given.onProgress?.(this.status());
     if (pair.isCopying || !pair.isCaughtUp) return;
     this.isReady = true;

@@ -1,7 +1,7 @@
 /** The work of a job on two tables: copies a stretch of rows, or carries over some changes. Each call may be repeated after a failure. */
 
 import type { PrimaryKey } from "../index.js";
-import { type Columns, compareKeys, keyOfText, type Versions } from "./cells.js";
+import { type Columns, compareKeys, digest, keyOfText, type Versions } from "./cells.js";
 import type { Checkpoint, Place } from "./checkpoint.js";
 import type { Pair } from "./both.js";
 import type { Expected, Feed } from "./feed.js";
@@ -13,6 +13,9 @@ import type { Side } from "./side.js";
 const COPY_ROWS = 500;
 /** Changes that are carried over together. */
 const CHANGES = 500;
+
+/** Own writes whose records are still to come, at most, before more rows are copied. */
+const OWN = 5000;
 
 /** What a job has done. */
 export interface Counts {
@@ -62,6 +65,11 @@ export class TablePair {
   /** Whether all changes that were there are carried over. */
   get isCaughtUp(): boolean {
     return this.feeds.every(({ items, isDrained }) => isDrained && items.length === 0);
+  }
+
+  /** Whether so many records of own writes are still to come that they should be read first: the place has a note of each. */
+  get isBehind(): boolean {
+    return !this.isCaughtUp && this.feeds.some(({ own }) => own.length > OWN);
   }
 
   /** When the oldest change was made that is not carried over. */
@@ -153,7 +161,7 @@ export class TablePair {
   private async expectAndWrite(all: readonly SideWrites[]): Promise<void> {
     const expected = new Map<RowWrite, Expected>();
     for (const { side, feed, writes } of all) {
-      for (const write of writes) expected.set(write, feed!.expect(signatureOfWrite(side.table.primaryKey, write), side.keyOf(write.key)));
+      for (const write of writes) expected.set(write, feed!.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
     }
     if (expected.size === 0) return;
     await this.store();
