@@ -22,7 +22,7 @@ import type {
 import type { Connection } from "./connection.js";
 import { damaged } from "./errors.js";
 import { TableName } from "./messages.js";
-import { CELL_OP, type ReadCell, readRows } from "./plain-buffer.js";
+import { CELL_OP, type ReadCell, readRows, TYPE } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
 import * as m from "./table-messages.js";
 import { consumedOf } from "./answers.js";
@@ -89,9 +89,10 @@ export async function getShardIterator(connection: Connection, request: GetShard
 function changedCell(cell: ReadCell, bigints: boolean): ChangedCell {
   const { name, op, version } = cell;
   if (op === CELL_OP.DELETE_ALL) return { op: "DELETE_ALL", name };
-  return op === CELL_OP.DELETE_ONE
-    ? { op: "DELETE", name, version: Number(version) }
-    : { op: "PUT", name, version: Number(version), value: callerValue(cell, bigints) };
+  if (op === CELL_OP.DELETE_ONE) return { op: "DELETE", name, version: Number(version) };
+  const value = callerValue(cell, bigints);
+  const put = { op: "PUT", name, version: Number(version), value } as const;
+  return cell.type === TYPE.DOUBLE && Number.isInteger(value) ? { ...put, type: "DOUBLE" } : put;
 }
 
 function recordOf({ type, record, original }: NonNullable<Fields<typeof m.StreamRecords>["records"]>[number], bigints: boolean): StreamRecord {

@@ -385,7 +385,7 @@ export class TestService {
               if (cell.op === "DELETE_ALL") return { name: cell.name, op: 1 };
               return cell.op === "DELETE"
                 ? { name: cell.name, op: 3, version: cell.version }
-                : { name: cell.name, version: cell.version, variant: variantOf(cell.value) };
+                : { name: cell.name, version: cell.version, variant: { ...variantOf(cell.value), ...(cell.type && { type: TYPE.DOUBLE }) } };
             }),
           ),
           timestamp,
