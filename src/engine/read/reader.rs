@@ -140,19 +140,25 @@ impl Reader {
                 pins = Pins::default();
             }
             // One trip, with the missing records of the other keys.
-            for other in keys.get(next + 1..).unwrap_or_default() {
-                // Keys of one block want it only once.
-                if wants.len() >= most {
-                    make_distinct(&mut wants);
-                    if wants.len() >= most {
-                        break;
-                    }
-                }
-                let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
-                wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
-            }
+            let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
+            self.want_more(look, keys.get(next + 1..).unwrap_or_default(), most, &mut wants)?;
             hold.get_or_insert_with(|| self.store.holds.hold(snapshot.seqno));
             self.load_wanted(wants, &mut pins, Usage::Rows(&ascending(&keys))).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds the missing records of more keys, until there are `most` of them.
+    fn want_more(&self, look: Look<'_>, keys: &[Box<[u8]>], most: usize, wants: &mut Vec<RecordId>) -> Result<()> {
+        for key in keys {
+            // Keys of one block want it only once.
+            if wants.len() >= most {
+                make_distinct(wants);
+                if wants.len() >= most {
+                    break;
+                }
+            }
+            wants.extend(self.lookup(look, key, Vec::new(), None, &mut |_| ())?);
         }
         Ok(())
     }
