@@ -420,7 +420,7 @@ async fn d2_integers_cross_the_edge_as_numbers_or_bigints() {
 async fn w3_a_wrong_option_is_named_by_its_path() {
     let wrong = [
         (r#""partitions":{"mergeBytes":-1}"#, "partitions.mergeBytes", "-1", "an integer of at least 0"),
-        (r#""quotas":{"instances":4294967296}"#, "quotas.instances", "4294967296", "an integer of at least 0"),
+        (r#""quotas":{"instances":4294967296}"#, "quotas.instances", "4294967296", "an integer from 0 to 4294967295"),
         (r#""quotas":5"#, "quotas", "5", "an object"),
         (r#""prices":{"onDemand":{"read":-0.5}}"#, "prices.onDemand.read", "-0.5", "a number of at least 0"),
         (r#""kind":"fast""#, "kind", "'fast'", "high-performance or capacity"),
