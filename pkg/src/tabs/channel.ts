@@ -12,13 +12,13 @@ import type { PortLike } from "../host/session.js";
 /** The version of these messages, and of those between a follower and its session: test/protocol.test.ts notices changes. */
 export const PROTOCOL = 5;
 
-/** Followers of another version understand this much. */
+/**
+ * Followers of another version understand this much. Any script of the origin may say on the channel what it likes, so a listener looks for
+ * the number. It does so itself: a function for both sides would be one more file for a page to load.
+ */
 interface Versioned {
   readonly tabstore: number;
 }
-
-/** Whether something on the channel is a message between tabs. Any script of the origin may say there what it likes. */
-export const isMessage = (data: unknown): data is Versioned => typeof (data as Versioned | null)?.tabstore === "number";
 
 /** A follower wants a session. */
 export interface Seek extends Versioned {

@@ -8,7 +8,7 @@ export { giveUp } from "./yield.js";
 import type { AdminOperation } from "../codec/contract-administration.js";
 import type { Client } from "../client/client.js";
 import { local, type TabStoreError } from "../types/errors.js";
-import { type Connect, type FromLeader, isMessage, type Ping, PROTOCOL, type Seek } from "./channel.js";
+import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
 import type { PortLike } from "../host/session.js";
 import { Follower, type FollowerTab } from "./follow.js";
@@ -80,8 +80,8 @@ export class Following implements FollowerTab, Record<TabAction, () => void> {
 
   listen(): void {
     this.channel = new BroadcastChannel(this.name);
-    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
-      if (isMessage(data) && data.kind !== "seek" && data.kind !== "ping") this.hear(data);
+    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader | null>) => {
+      if (typeof data?.tabstore === "number" && data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
     this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
   }

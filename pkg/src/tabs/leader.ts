@@ -2,7 +2,7 @@
 
 import type { ErrorRecord } from "../types/errors.js";
 import { endOf, holderOf, lockName, privateChannel, within } from "./lock.js";
-import { type Connect, type FromLeader, isMessage, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
+import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import { type EngineOptions, type LeadingEngine, OPENING } from "../host/host.js";
 import { answer, Served } from "../host/serve.js";
 import type { PortLike } from "../host/session.js";
@@ -74,8 +74,8 @@ export class Leader {
   private listen(): void {
     if (this.channel !== undefined || this.stopped) return;
     this.channel = new BroadcastChannel(this.name);
-    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
-      if (!isMessage(data)) return;
+    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader | null>) => {
+      if (typeof data?.tabstore !== "number") return;
       if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
       // The next leader hears the follower too, and both would be on its channel: what one stores, the other would not show.
       else if (data.kind === "seek" || data.kind === "ping") this.whenKnown(() => this.take(data), data.kind === "seek");
