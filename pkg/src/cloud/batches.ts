@@ -1,6 +1,6 @@
 /** Reads and writes of many rows in one call. Loaded on first use. */
 
-import { TabStoreError, toRecord } from "../types/errors.js";
+import { TabStoreError, toError, toRecord } from "../types/errors.js";
 import type { BatchGetResult, BatchWriteResult, WriteResult } from "../types/rows.js";
 import type { Connection } from "./connection.js";
 import { damaged, unsupported } from "./errors.js";
@@ -104,6 +104,25 @@ export async function writeAll(connection: Connection, writes: readonly Write[],
     });
     if (delay === undefined || transactionId !== undefined || (isAtomic && left.length < writes.length)) return results;
     await pause(delay, signal);
+  }
+}
+
+/** Statuses with which the service refuses a batch for one of its rows. */
+const OF_A_ROW = [400, 413];
+
+/**
+ * Writes different rows, in pieces if the service refuses all of them for one. The caller holds all rows meanwhile, so that a later
+ * write of a row comes behind the pieces too. One piece after the other: a piece is no more than one request at a time.
+ */
+export async function writeEach(connection: Connection, writes: readonly Write[], ids: readonly string[]): Promise<BatchWriteResult[]> {
+  try {
+    return await writeAll(connection, writes, ids, { signal: undefined, isAtomic: false, transactionId: undefined });
+  } catch (thrown) {
+    const error = toError(thrown);
+    if (writes.length < 2 || !OF_A_ROW.includes(error.status)) return writes.map(() => ({ ok: false, error }));
+    const half = writes.length >> 1;
+    const first = await writeEach(connection, writes.slice(0, half), ids.slice(0, half));
+    return [...first, ...(await writeEach(connection, writes.slice(half), ids.slice(half)))];
   }
 }
 

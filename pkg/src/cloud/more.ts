@@ -3,7 +3,7 @@
  * an application mostly needs several of them. Loaded on first use.
  */
 
-export { atomic, readAll, writeAll } from "./batches.js";
+export { atomic, readAll, writeAll, writeEach } from "./batches.js";
 export { countRows } from "./count.js";
 export { watch, watchCount } from "./live.js";
 export { azureRefusal, refusal, traceRefusal } from "./refused.js";

@@ -191,13 +191,22 @@ export class RowCalls {
     });
   }
 
-  /** Writes rows. `turn`: what to wait for once earlier operations on the rows are over. */
-  writeAll(writes: readonly Write[], signal: AbortSignal | undefined, isAtomic = false, turn?: () => Promise<void>): Promise<BatchWriteResult[]> {
+  /** Writes rows. */
+  writeAll(writes: readonly Write[], signal: AbortSignal | undefined, isAtomic = false): Promise<BatchWriteResult[]> {
+    const ids = idsOf(writes);
+    return this.order(ids, true, async () => (await more()).writeAll(this.connection, writes, ids, { signal, isAtomic, transactionId: this.transactionId }));
+  }
+
+  /**
+   * Writes different rows; one that the service refuses with all of them does not fail its neighbours. `turn`: what to wait for once
+   * earlier operations on the rows are over.
+   */
+  writeEach(writes: readonly Write[], turn: () => Promise<void>): Promise<BatchWriteResult[]> {
     const ids = idsOf(writes);
     return this.order(ids, true, async () => {
-      const { writeAll } = await more();
-      await turn?.();
-      return writeAll(this.connection, writes, ids, { signal, isAtomic, transactionId: this.transactionId });
+      const { writeEach } = await more();
+      await turn();
+      return writeEach(this.connection, writes, ids);
     });
   }
 

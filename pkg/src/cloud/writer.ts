@@ -2,7 +2,7 @@
  * The writer of a connection: an unbounded stream of puts as batches, with bounded memory.
  *
  * If no batch is under way, one leaves at the end of the microtask. Otherwise rows collect until the answer comes or the batch is full.
- * A batch that the service refuses as a whole is cut in two, so that one wrong row does not fail its neighbours.
+ * A batch that the service refuses as a whole is cut in two, before any later operation on its rows (see {@link RowCalls.writeEach}).
  */
 
 import { checkArguments, checkCall, checkName, checkPositive } from "../codec/check.js";
@@ -25,8 +25,6 @@ const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "condition", "on
 /** Batches under way at once: as many as a browser has connections to one server. */
 const TOGETHER = 6;
 const FIXED_BYTES = 8;
-/** Statuses with which the service refuses a batch for one of its rows. */
-const OF_A_ROW = [400, 413];
 
 /** A row that waits for its batch. */
 interface Waiting {
@@ -146,25 +144,17 @@ export class CloudWriter implements RowWriter {
     if (rows.length > 0) void connection.expect(this.store(rows));
   }
 
-  /** Stores rows, in pieces if the service refuses all of them for one. */
+  /** Stores rows. */
   private async store(rows: readonly Waiting[]): Promise<void> {
     this.underWay += 1;
     let results: readonly BatchWriteResult[];
     try {
-      results = await this.calls.writeAll(
+      results = await this.calls.writeEach(
         rows.map(({ write }) => write),
-        undefined,
-        false,
         () => this.turn(),
       );
     } catch (thrown) {
       const error = toError(thrown);
-      if (rows.length > 1 && OF_A_ROW.includes(error.status)) {
-        const half = rows.length >> 1;
-        this.end();
-        await Promise.all([this.store(rows.slice(0, half)), this.store(rows.slice(half))]);
-        return;
-      }
       results = rows.map(() => ({ ok: false, error }));
     }
     this.settle(rows, results);
