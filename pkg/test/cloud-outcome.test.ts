@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { WriterError } from "../src/cloud/index.js";
+import * as m from "../src/cloud/messages.js";
+import { encode } from "../src/cloud/protobuf.js";
 import { connected } from "./support/cloud.js";
-import { skip } from "./support/package.js";
+import { code, skip } from "./support/package.js";
+import { answer, SIGNER } from "./support/service.js";
 
 const TABLE = { tableName: "row", primaryKey: [{ name: "id", type: "INTEGER" as const }] };
 
@@ -35,4 +38,30 @@ test("a newer row wins over an older one whose batch the service refused as a wh
   await last;
   for (const id of [1, 2]) assert.equal((await db.getRow({ tableName: "row", primaryKey: { id } })).row?.get("n"), 2, `row ${id}`);
   for (const one of [db, slow.db, behind, slow.behind]) await one.close();
+});
+
+test("a commit whose outcome is unknown, or that is refused for now, does not end its transaction", { skip }, async () => {
+  for (const [unknown, status] of [
+    ["OTSServerUnavailable", 503],
+    ["OTSSomethingNew", 500],
+    ["OTSPartitionUnavailable", 503],
+  ] as const) {
+    let lost = false;
+    const { db, service, behind } = await connected({
+      retry: false,
+      fetch: async (url, init) => {
+        const came = await service.fetch(url, init);
+        if (!lost || !url.endsWith("/CommitTransaction")) return came;
+        return answer("/CommitTransaction", status, encode(m.ServiceError, { code: unknown, message: "why" }), SIGNER, "2026");
+      },
+    });
+    await db.createTable(TABLE);
+    const tx = await db.startLocalTransaction({ tableName: "row", partitionKey: { id: 1 } });
+    await tx.putRow({ tableName: "row", primaryKey: { id: 1 }, attributes: { n: 1 } });
+    lost = true;
+    await assert.rejects(tx.commit(), code(unknown));
+    assert.equal(tx.state, "OPEN", unknown);
+    assert.equal((await db.getRow({ tableName: "row", primaryKey: { id: 1 } })).row?.get("n"), 1);
+    for (const one of [db, behind]) await one.close();
+  }
 });

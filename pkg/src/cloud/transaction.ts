@@ -23,11 +23,10 @@ import type { Connection } from "./connection.js";
 import { damaged } from "./errors.js";
 import { Nothing, StartTransaction, TransactionId } from "./messages.js";
 import { type Cell, writeRow } from "./plain-buffer.js";
+import { mayRepeat } from "./retry.js";
 import type { Order, RowCalls } from "./row-calls.js";
 
 const GONE = "OTSSessionNotExist";
-/** After these errors a transaction that should end may go on: it was refused for now, or it is unknown whether it has ended. */
-const MAY_GO_ON = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted", "OTSServerBusy", "OTSTimeout", "OTSInternalServerError", "Unavailable"]);
 
 /** What starting, committing and aborting a transaction costs. The service charges it, and does not tell it in the answer. */
 const COST: Consumed = /* @__PURE__ */ Object.freeze({ read: 0, write: 1 });
@@ -123,9 +122,10 @@ class CloudTransaction implements Transaction {
       try {
         return await work();
       } catch (error) {
-        // A commit that was refused for good has stored nothing, and ends the transaction too.
-        const code = error instanceof TabStoreError ? error.code : undefined;
-        if (this.state === "OPEN" && code !== undefined && (ends ? !MAY_GO_ON.has(code) : code === GONE)) this.state = "ABORTED";
+        // A commit that was refused for good has stored nothing, and ends the transaction too. One that was refused for now, or whose
+        // outcome is unknown, does not.
+        const hasEnded = error instanceof TabStoreError && (ends ? !mayRepeat(error, true) : error.code === GONE);
+        if (this.state === "OPEN" && hasEnded) this.state = "ABORTED";
         throw error;
       }
     });
