@@ -201,6 +201,35 @@ test("a signal cancels a call with its reason: before it, under way, and between
   assert.equal(busy.asked.length, 1);
 });
 
+test("a signal that aborts while the request is signed keeps it from being sent", async () => {
+  const reason = new Error("enough");
+  const sent: string[] = [];
+  let control: AbortController | undefined;
+  const credentials = async () => {
+    const now = control;
+    // A signature takes more turns than these, the credentials fewer.
+    void (async () => {
+      for (let turn = 0; turn < 5; turn++) await undefined;
+      now?.abort(reason);
+    })();
+    return SIGNER;
+  };
+  const fetch = async (url: string): Promise<Response> => {
+    const path = `/${url.split("/").at(-1)}`;
+    sent.push(path);
+    return path === "/DescribeTable" ? answered(path, m.KeyColumns, KEYS) : answered(path, m.RowAnswer, ROW);
+  };
+  const db = await connect(ENDPOINT, credentials, { fetch });
+  await get(db);
+  assert.deepEqual(sent.splice(0), ["/DescribeTable", "/GetRow"]);
+  control = new AbortController();
+  await assert.rejects(put(db, control.signal), (error) => error === reason);
+  // Time enough to sign and send.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(sent, []);
+  await db.close();
+});
+
 test("operations on one row keep their call order, reads of it run together, and other rows do not wait", async () => {
   const order: string[] = [];
   const releases: (() => void)[] = [];

@@ -101,10 +101,12 @@ export class Service {
   private async once(operation: string, body: Uint8Array<ArrayBuffer>, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { credentials, instance, region, verify } = this.options;
     const signer: Signer = { ...(await credentials()), region };
-    if (signal?.aborted) throw abortReason(signal);
     const path = `/${operation}`;
     const date = new Date().toISOString();
-    const answer = await this.exchange(operation, { method: "POST", headers: await signed(path, body, instance, signer, date), body }, signal);
+    const headers = await signed(path, body, instance, signer, date);
+    // The caller already has the signal's reason, and takes it that nothing is sent from now on.
+    if (signal?.aborted) throw abortReason(signal);
+    const answer = await this.exchange(operation, { method: "POST", headers, body }, signal);
     const time = Date.parse(answer.headers.get("x-ots-date") ?? "");
     if (!Number.isNaN(time)) this.ahead = time - Date.now();
     // Who is not known has no key that could sign.
