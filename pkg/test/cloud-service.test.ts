@@ -101,9 +101,18 @@ test("a call with an unknown outcome is tried again if it is a read, and not if 
     assert.equal((await get(read.db)).row?.get("id"), 1);
     assert.equal(read.asked.length, 2, refused);
     const write = await with_([first, done]);
-    await assert.rejects(put(write.db), code(refused));
+    await assert.rejects(put(write.db), { code: refused, retryable: false });
     assert.equal(write.asked.length, 1, refused);
+    if (first === lost) await assert.rejects(put((await with_([first])).db), (error) => (error as Error).cause instanceof TypeError);
+    const once = await with_([first], { retry: false });
+    await assert.rejects(get(once.db), { code: refused, retryable: true });
   }
+  // The message is whole, and its row is not: the write was done.
+  const { db } = await with_([(path) => answered(path, m.RowAnswer, { ...ROW, row: ROW.row.map((byte, i) => (i === 9 ? byte ^ 1 : byte)) })]);
+  await assert.rejects(put(db), { code: "OTSInternalServerError", retryable: false });
+  // What was refused may be called again, also a write.
+  const busy = await with_([failing(503, "OTSServerBusy")], { retry: false });
+  await assert.rejects(put(busy.db), { code: "OTSServerBusy", retryable: true });
   for (const never of [failing(400, "OTSParameterInvalid"), failing(403, "OTSQuotaExhausted", "Number of tables exceeds the quota:64.")]) {
     const { db, asked } = await with_([never, done]);
     await assert.rejects(get(db));

@@ -3,12 +3,12 @@
 import { TabStoreError, toError, toRecord } from "../types/errors.js";
 import type { BatchGetResult, BatchWriteResult, WriteResult } from "../types/rows.js";
 import type { Connection } from "./connection.js";
-import { damaged, unsupported } from "./errors.js";
+import { damaged, ofWrite, unsupported } from "./errors.js";
 import { BatchAnswer, BatchGetRow, BatchWriteRow } from "./messages.js";
 import { type Cell, variantBytes } from "./plain-buffer.js";
 import type { Fields } from "./protobuf.js";
 import { batchGetRequest, inOrder, type KeyNames, type TableRead, type Write, writeInBatch } from "./requests.js";
-import { consumedOf, rowOf } from "./answers.js";
+import { consumedOf, rowOf, writtenRow } from "./answers.js";
 import { pause, serviceError } from "./service.js";
 
 type RowOfAnswer = NonNullable<NonNullable<NonNullable<Fields<typeof BatchAnswer>["tables"]>[number]["rows"]>[number]>;
@@ -140,10 +140,10 @@ async function writeOnce(connection: Connection, writes: readonly Write[], { sig
   const results: BatchWriteResult[] = [];
   groups.forEach(([tableName, places], at) => {
     const rows = tables[at]?.rows ?? [];
-    if (rows.length !== places.length) throw damaged(`it has ${rows.length} results for ${places.length} rows of the table '${tableName}'`);
+    if (rows.length !== places.length) throw ofWrite(damaged(`it has ${rows.length} results for ${places.length} rows of the table '${tableName}'`));
     rows.forEach((row, i) => {
       results[places[i]] = row.isOk
-        ? { ok: true, consumed: consumedOf(row.consumed), row: rowOf(row.row, connection) }
+        ? { ok: true, consumed: consumedOf(row.consumed), row: writtenRow(row.row, connection) }
         : { ok: false, error: failure(connection, row, tableName, false) };
     });
   });

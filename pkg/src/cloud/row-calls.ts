@@ -24,7 +24,7 @@ import type {
   UpdateRowRequest,
   WriteResult,
 } from "../types/rows.js";
-import { consumedOf, rowOf } from "./answers.js";
+import { consumedOf, rowOf, writtenRow } from "./answers.js";
 import type { Connection } from "./connection.js";
 import { damaged } from "./errors.js";
 import { more } from "./load.js";
@@ -92,7 +92,7 @@ export class RowCalls {
         this.order([rowId(tableName, key)], true, () =>
           connection.withKeys(tableName, signal, async (names) => {
             const { consumed, row } = await this.ask(OPERATIONS[op], WriteRow, writeRequest(write, names, this.transactionId), RowAnswer, signal);
-            return { consumed: consumedOf(consumed), row: rowOf(row, connection) };
+            return { consumed: consumedOf(consumed), row: writtenRow(row, connection) };
           }),
         );
     });

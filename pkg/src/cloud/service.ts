@@ -2,7 +2,7 @@
 
 import { abortReason, whenAborted } from "../client/signals.js";
 import { TabStoreError } from "../types/errors.js";
-import { damaged, unreachable } from "./errors.js";
+import { damaged, ofWrite, unreachable } from "./errors.js";
 import { ServiceError } from "./messages.js";
 import { decode, encode, type Fields, type Message } from "./protobuf.js";
 import { mayRepeat, type Retry } from "./retry.js";
@@ -90,8 +90,9 @@ export class Service {
       try {
         return decode(answer, await this.once(operation, body, signal));
       } catch (error) {
-        const delay = error instanceof TabStoreError ? this.options.retry.delay(error, tries, REPEATABLE.has(operation)) : undefined;
-        if (delay === undefined) throw error;
+        const repeatable = REPEATABLE.has(operation);
+        const delay = error instanceof TabStoreError ? this.options.retry.delay(error, tries, repeatable) : undefined;
+        if (delay === undefined) throw repeatable ? error : ofWrite(error);
         await pause(delay, signal);
       }
     }
