@@ -23,7 +23,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the program to its end. */
 function run(...args: string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
-  return spawnSync(process.execPath, [path.resolve("dist/cli.js"), "serve", ...args], { encoding: "utf8" });
+  return spawnSync(process.execPath, [path.resolve("dist/cli.js"), "serve", ...args], { encoding: "utf8", timeout: 30_000 });
 }
 
 test("I6: the options have their defaults, and wrong ones are refused by name", () => {
@@ -337,6 +337,38 @@ test("I6: the instance keeps the access key of the server, with its rights, and 
   });
   await assert.rejects(client.createTable(), { statusCode: 403 });
   assert.equal(await again.end(), 0);
+});
+
+test("I6: an instance with a key of the default secret is not opened to other machines, until the key is disabled", { skip }, async (t) => {
+  const data = path.join(folder, "known");
+  const first = await serve(t, "--data", data);
+  assert.equal(await first.end(), 0);
+  const own = ["--data", data, "--access-key-id", "own.id", "--access-key-secret", "own/secret", "--port", "0", "--azure-port", "0", "--console-port", "0"];
+  const open = [...own, "--host", "0.0.0.0", "--allow-host", "db"];
+  const refused = run(...open);
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /instance demo has the default secret.*updateAccessKey\(\{ accessKeyId: "testid", enabled: false \}\)/s);
+  const { open: opened } = await load();
+  const keysOf = async (act?: (db: Awaited<ReturnType<typeof opened>>) => Promise<unknown>): Promise<string[]> => {
+    const db = await opened("demo", { storage: "files", path: data });
+    await act?.(db);
+    const ids = (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId);
+    await db.close();
+    return ids;
+  };
+  assert.deepEqual(await keysOf(), ["testid"], "a server that does not start stores no key");
+  const local = await serve(t, ...own);
+  assert.equal(await local.end(), 0, "this machine alone may have it");
+  // It counts under any id.
+  const other = { rights: ["read"], accessKeyId: "other", accessKeySecret: "testsecret" } as const;
+  await keysOf(async (db) => {
+    await db.updateAccessKey({ accessKeyId: "testid", enabled: false });
+    await db.createAccessKey(other);
+  });
+  assert.equal(run(...open).status, 1);
+  await keysOf((db) => db.deleteAccessKey("other"));
+  const last = await serve(t, ...open);
+  assert.equal(await last.end(), 0);
 });
 
 test("R4: SIGTERM lets the calls in flight end, refuses new ones, and closes the instance", { skip }, async (t) => {

@@ -76,9 +76,12 @@ function timeOf(name: string, given: string): number {
   return Math.round(seconds * 1000);
 }
 
+/** Whether others than programs and pages of this machine may reach the server. */
+export const isOpen = ({ host }: Pick<ServeArguments, "host">): boolean => !isLoopback(host);
+
 /** Refuses to open a server to other machines by mistake. */
 function checkHost(host: string, allowedHosts: readonly string[], isOwnSecret: boolean, auth: string): void {
-  if (isLoopback(host)) return;
+  if (!isOpen({ host })) return;
   if (allowedHosts.length === 0) {
     throw new Error(`--host ${host} opens the server to other machines: name it as they do with --allow-host, or '*' for any name.`);
   }

@@ -1,10 +1,13 @@
-/** The access key of the clients. */
+/** The access keys of the clients. */
 
 import { createHash, createHmac } from "node:crypto";
 
 import type { Database, TabStoreError } from "../index.js";
-import { passTableStore } from "../tablestore/door.js";
-import type { ServeArguments } from "./arguments.js";
+import { type Access, passTableStore } from "../tablestore/door.js";
+import { DEFAULT_KEY, isOpen, type ServeArguments } from "./arguments.js";
+
+/** The operation that is asked to find out whether a key passes. */
+const PATH = "/ListTable";
 
 /** The headers of a signed request without a body. */
 function signed(path: string, { instance, key }: Pick<ServeArguments, "instance" | "key">, now: Date): [string, string][] {
@@ -17,6 +20,28 @@ function signed(path: string, { instance, key }: Pick<ServeArguments, "instance"
   ];
   const text = `${path}\nPOST\n\n${headers.map(([name, value]) => `${name}:${value}\n`).join("")}`;
   return [...headers, ["x-ots-signature", createHmac("sha1", key.secret).update(text).digest("base64")]];
+}
+
+/** Whether the door lets nobody pass who comes so. Whoever has no right to read is known, though. */
+async function isUnknown(db: Database, access: Access, headers: readonly [string, string][]): Promise<boolean> {
+  const { status, body } = await passTableStore(db, access, { method: "POST", url: `http://localhost${PATH}`, headers });
+  return status === 403 && Buffer.from(body).includes("OTSAuthFailed");
+}
+
+/**
+ * Refuses to open an instance to other machines that still accepts the secret that everybody knows. An earlier start may have stored a key
+ * with it, whatever key is asked for now.
+ *
+ * @throws With what to do, if an enabled key has that secret.
+ */
+export async function refuseKnownSecret(db: Database, asked: Pick<ServeArguments, "instance" | "auth" | "host">): Promise<void> {
+  if (asked.auth === "off" || !isOpen(asked)) return;
+  if (await isUnknown(db, { secret: DEFAULT_KEY.secret }, [])) return;
+  throw new Error(
+    `An access key of the instance ${asked.instance} has the default secret, which everybody knows, so the server is not opened to others. ` +
+      `Disable the key in JavaScript, on the instance as 'open' of the package opens it: db.updateAccessKey({ accessKeyId: "${DEFAULT_KEY.id}", enabled: false }). ` +
+      "db.listAccessKeys() tells the ids of all keys.",
+  );
 }
 
 /**
@@ -33,11 +58,7 @@ export async function ensureKey(db: Database, asked: Pick<ServeArguments, "insta
   } catch (error) {
     if ((error as TabStoreError).code !== "OTSObjectAlreadyExist") throw error;
   }
-  const path = "/ListTable";
-  const headers = signed(path, asked, new Date());
-  const { status, body } = await passTableStore(db, "signed", { method: "POST", url: `http://localhost${path}`, headers });
-  // A key without the right to read is one of the instance.
-  if (status === 403 && Buffer.from(body).includes("OTSAuthFailed")) {
-    throw new Error(`The instance has an access key ${id} with another secret, or it is disabled: give its secret, or another --access-key-id.`);
+  if (await isUnknown(db, "signed", signed(PATH, asked, new Date()))) {
+    throw new Error(`The instance has an access key ${id} with another secret, or it is disabled: give its secret, or another --access-key-id. The key stays as it is.`);
   }
 }

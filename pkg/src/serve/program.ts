@@ -3,7 +3,7 @@
 import { type Database, open } from "../index.js";
 import { HEALTH } from "./port.js";
 import { DEFAULT_KEY, type ServeArguments } from "./arguments.js";
-import { ensureKey } from "./keys.js";
+import { ensureKey, refuseKnownSecret } from "./keys.js";
 import { type RunningServer, startServer } from "./server.js";
 import { snippets } from "./snippets.js";
 
@@ -46,6 +46,7 @@ export async function serve(asked: ServeArguments): Promise<void> {
   const stopped = whenAsked();
   const db = await openInstance(asked);
   try {
+    await refuseKnownSecret(db, asked);
     await ensureKey(db, asked);
     const server = await startServer(db, asked, {
       log: asked.verbose ? (line) => console.log(line) : undefined,
