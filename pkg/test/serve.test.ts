@@ -12,7 +12,7 @@ import { after, before, describe, test } from "node:test";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { serveArguments } from "../src/serve/arguments.js";
-import { hostCheck, isKnownOrigin } from "../src/serve/hosts.js";
+import { hostCheck, isKnownOrigin, originCheck } from "../src/serve/hosts.js";
 import { Room } from "../src/serve/room.js";
 import { accountKeyOf, accountOf } from "../src/serve/snippets.js";
 import { load, skip } from "./support/package.js";
@@ -49,6 +49,8 @@ test("I6: the options have their defaults, and wrong ones are refused by name", 
   ] as const) {
     assert.throws(() => serveArguments(args, {}), message, args.join(" "));
   }
+  assert.throws(() => serveArguments(["--allow-host", "*"], {}), /--allow-host '\*' opens the server.*everybody knows the default secret/);
+  assert.deepEqual(serveArguments(["--allow-host", "*", "--auth", "off"], {}).allowedHosts, ["*"]);
   assert.equal(serveArguments(["--host", "0.0.0.0", "--allow-host", "db", "--access-key-secret", "own"], {}).host, "0.0.0.0");
   for (const own of ["127.0.0.2", "localhost", "::1"]) assert.equal(serveArguments(["--host", own], {}).host, own);
 });
@@ -62,6 +64,8 @@ test("I6: a request names this server by an address of the loopback interface or
     assert.ok(!isKnown(host), host);
   }
   assert.ok(hostCheck(["*"])("evil.example"));
+  const isPage = originCheck(["*", "db.example"]);
+  assert.deepEqual([isPage("evil.example"), isPage("db.example:80"), isPage("localhost:1")], [false, true, true], "* is no page");
   for (const origin of [undefined, "http://localhost:5173", "https://127.0.0.1", "http://db.example"]) assert.ok(isKnownOrigin(origin, isKnown), origin);
   for (const origin of ["null", "http://evil.example", "file://", "http://localhost.evil.example", "http://localhost@evil.example"]) {
     assert.ok(!isKnownOrigin(origin, isKnown), origin);
@@ -366,8 +370,17 @@ test("I6: an instance with a key of the default secret is not opened to other ma
     await db.createAccessKey(other);
   });
   assert.equal(run(...open).status, 1);
+  assert.match(run(...own, "--allow-host", "*").stderr, /has the default secret/, "whatever the address is");
   await keysOf((db) => db.deleteAccessKey("other"));
-  const last = await serve(t, ...open);
+  const last = await serve(t, ...open, "--allow-host", "*");
+  const [azure, tablestore] = [last.azure, last.tablestore].map((address) => address.replace("0.0.0.0", "127.0.0.1"));
+  for (const origin of ["http://evil.example", "null"]) {
+    const foreign = { Host: "any.example", Origin: origin };
+    assert.equal((await ask(azure!, "GET", "/_health", foreign)).status, 403, "any host is not any page");
+    assert.equal((await ask(tablestore!, "OPTIONS", "/GetRow", foreign)).headers["access-control-allow-origin"], undefined);
+  }
+  assert.equal((await ask(azure!, "GET", "/_health", { Host: "any.example" })).status, 200);
+  assert.equal((await ask(azure!, "GET", "/_health", { Host: "any.example", Origin: "http://db" })).status, 200);
   assert.equal(await last.end(), 0);
 });
 

@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 
-import { isLoopback } from "./hosts.js";
+import { ANY_HOST, isLoopback } from "./hosts.js";
 
 /** The key that clients use where none is given. It is known to everybody, so it is for this machine alone. */
 export const DEFAULT_KEY = { id: "testid", secret: "testsecret" };
@@ -14,7 +14,7 @@ export interface ServeArguments {
   readonly instance: string;
   /** The address to listen on. */
   readonly host: string;
-  /** Names of this server beside those of the loopback interface; `*` stands for all. */
+  /** Names of this server beside those of the loopback interface; `*` stands for all, but not for the pages that may ask. */
   readonly allowedHosts: readonly string[];
   /** The ports of the doors and of the console; 0 takes a free one. */
   readonly ports: Ports;
@@ -54,7 +54,8 @@ Serves an instance to the official SDKs of Table Store and of Azure tables, for 
   --auth off               Lets every request pass, without a signature
   --host ADDRESS           The address to listen on (default: 127.0.0.1). Another one than this machine's own needs
                            --allow-host and a secret
-  --allow-host NAME        A name by which clients reach this server, '*' for any; may be repeated
+  --allow-host NAME        A name by which clients reach this server, '*' for any; may be repeated. Pages of a
+                           name may ask the server, too; '*' lets no page in, and needs a secret
   --request-timeout S      Seconds in which a request must have come (default: 30)
   --stop-timeout S         Seconds that calls in flight have when the server stops (default: 10)
   --verbose                Tells each request in a line
@@ -76,17 +77,18 @@ function timeOf(name: string, given: string): number {
   return Math.round(seconds * 1000);
 }
 
-/** Whether others than programs and pages of this machine may reach the server. */
-export const isOpen = ({ host }: Pick<ServeArguments, "host">): boolean => !isLoopback(host);
+/** Whether others than programs and pages of this machine may reach the server: by its address, or by a name that may be anyone's. */
+export const isOpen = ({ host, allowedHosts }: Pick<ServeArguments, "host" | "allowedHosts">): boolean => !isLoopback(host) || allowedHosts.includes(ANY_HOST);
 
 /** Refuses to open a server to other machines by mistake. */
 function checkHost(host: string, allowedHosts: readonly string[], isOwnSecret: boolean, auth: string): void {
-  if (!isOpen({ host })) return;
+  if (!isOpen({ host, allowedHosts })) return;
   if (allowedHosts.length === 0) {
     throw new Error(`--host ${host} opens the server to other machines: name it as they do with --allow-host, or '*' for any name.`);
   }
   if (auth !== "off" && !isOwnSecret) {
-    throw new Error(`--host ${host} opens the server to other machines, and everybody knows the default secret: give --access-key-secret.`);
+    const option = isLoopback(host) ? `--allow-host '${ANY_HOST}'` : `--host ${host}`;
+    throw new Error(`${option} opens the server to others, and everybody knows the default secret: give --access-key-secret.`);
   }
 }
 

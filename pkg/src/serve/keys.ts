@@ -29,12 +29,12 @@ async function isUnknown(db: Database, access: Access, headers: readonly [string
 }
 
 /**
- * Refuses to open an instance to other machines that still accepts the secret that everybody knows. An earlier start may have stored a key
+ * Refuses to open an instance to others that still accepts the secret that everybody knows. An earlier start may have stored a key
  * with it, whatever key is asked for now.
  *
  * @throws With what to do, if an enabled key has that secret.
  */
-export async function refuseKnownSecret(db: Database, asked: Pick<ServeArguments, "instance" | "auth" | "host">): Promise<void> {
+export async function refuseKnownSecret(db: Database, asked: Pick<ServeArguments, "instance" | "auth" | "host" | "allowedHosts">): Promise<void> {
   if (asked.auth === "off" || !isOpen(asked)) return;
   if (await isUnknown(db, { secret: DEFAULT_KEY.secret }, [])) return;
   throw new Error(
@@ -59,6 +59,8 @@ export async function ensureKey(db: Database, asked: Pick<ServeArguments, "insta
     if ((error as TabStoreError).code !== "OTSObjectAlreadyExist") throw error;
   }
   if (await isUnknown(db, "signed", signed(PATH, asked, new Date()))) {
-    throw new Error(`The instance has an access key ${id} with another secret, or it is disabled: give its secret, or another --access-key-id. The key stays as it is.`);
+    throw new Error(
+      `The instance has an access key ${id} with another secret, or it is disabled: give its secret, or another --access-key-id. The key stays as it is.`,
+    );
   }
 }

@@ -42,6 +42,8 @@ export interface PortOptions {
   readonly limits: Limits;
   /** Whether a `Host` header names this server. */
   readonly isKnownHost: (host: string | undefined) => boolean;
+  /** Whether pages of a host may send requests. */
+  readonly isKnownPage: (host: string | undefined) => boolean;
   /** Whether the database is well. */
   readonly isHealthy: () => boolean;
   /** Gets a line about each request. */
@@ -127,8 +129,8 @@ export class Port {
 
   /** Why a request is refused before its body is read. */
   private refusal({ headers }: IncomingMessage, target: string): RefusalReason | undefined {
-    const { isKnownHost } = this.options;
-    if (!isKnownHost(headers.host) || !isKnownOrigin(headers.origin, isKnownHost)) return "host";
+    const { isKnownHost, isKnownPage } = this.options;
+    if (!isKnownHost(headers.host) || !isKnownOrigin(headers.origin, isKnownPage)) return "host";
     return target.startsWith("/") ? undefined : "target";
   }
 

@@ -9,7 +9,7 @@ import { CONSOLE, filesOf } from "../console/files.js";
 import type { Database } from "../index.js";
 import { azureService } from "./azure.js";
 import type { Ports, ServeArguments } from "./arguments.js";
-import { hostCheck } from "./hosts.js";
+import { hostCheck, originCheck } from "./hosts.js";
 import { Limits, listen, Port, type PortOptions } from "./port.js";
 import type { Service } from "./service.js";
 import { tablestoreService } from "./tablestore.js";
@@ -62,7 +62,7 @@ export interface ServerOutput {
 export async function startServer(db: Database, asked: ServeArguments, output: ServerOutput): Promise<RunningServer> {
   const isKnownHost = hostCheck(asked.allowedHosts);
   const limits = new Limits(asked.requestTimeoutMs);
-  const options: PortOptions = { limits, isKnownHost, isHealthy: healthOf(db), ...output };
+  const options: PortOptions = { limits, isKnownHost, isKnownPage: originCheck(asked.allowedHosts), isHealthy: healthOf(db), ...output };
   const port = (service: Service): Port => new Port(service, options);
   const [tablestore, azure, files] = [port(tablestoreService(db, asked.auth)), port(azureService(db, asked.auth)), consoleServer(isKnownHost)];
   const end = (): void => {
