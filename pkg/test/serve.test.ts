@@ -286,6 +286,27 @@ describe("a server in memory", { skip }, () => {
     assert.equal((await ask(server.azure, "GET", "/_health")).status, 200);
   });
 
+  test("a request that breaks off is refused in the form of the door: bad HTTP, long headers, and one that is too slow", async () => {
+    const host = "Host: 127.0.0.1\r\n";
+    const long = `X-Large: ${"x".repeat(20_000)}\r\n`;
+    for (const [text, status, ots, azure] of [
+      ["nonsense\r\n\r\n", 400, "OTSParameterInvalid", "InvalidInput"],
+      [`GET / HTTP/1.1\r\n${host}${long}\r\n`, 431, "OTSParameterInvalid", "InvalidHeaderValue"],
+      [`POST /PutRow HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\nhalf`, 408, "OTSRequestTimeout", "OperationTimedOut"],
+      ["POST /PutRow HTTP/1.1\r\nHo", 408, "OTSRequestTimeout", "OperationTimedOut"],
+    ] as const) {
+      const answers = await Promise.all([server.tablestore, server.azure].map(async (address) => rest(await raw(address, text))));
+      for (const answer of answers) {
+        assert.ok(answer.startsWith(`HTTP/1.1 ${status} `) && answer.includes("\r\nConnection: close\r\n"), answer);
+        const [head, body] = answer.split("\r\n\r\n");
+        assert.equal(/Content-Length: (\d+)/.exec(head!)?.[1], String(body!.length));
+      }
+      assert.match(answers[0]!, /\r\nx-ots-requestid: [\w-]+\r\n/);
+      assert.ok(answers[0]!.includes(`\r\n\r\n\n${String.fromCharCode(ots.length)}${ots}\x12`), answers[0]);
+      assert.equal(JSON.parse(answers[1]!.split("\r\n\r\n")[1]!)["odata.error"].code, azure);
+    }
+  });
+
   test("--verbose tells each request in a line, without its query and without what a terminal would obey", async () => {
     await ask(server.azure, "GET", "/demo/verbose()?sig=hidden");
     await rest(await raw(server.azure, "GET /\x1b[31m HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"));

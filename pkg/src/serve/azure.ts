@@ -8,7 +8,16 @@ import { REFUSALS, type Service } from "./service.js";
 const BODY = 4 * 1024 * 1024;
 
 /** The codes of Azure for what the server refuses itself. */
-const CODES = { host: "AuthorizationFailure", target: "InvalidUri", tooLong: "RequestBodyTooLarge", failed: "InternalError", closed: "ServerBusy" } as const;
+const CODES = {
+  host: "AuthorizationFailure",
+  target: "InvalidUri",
+  tooLong: "RequestBodyTooLarge",
+  failed: "InternalError",
+  closed: "ServerBusy",
+  late: "OperationTimedOut",
+  syntax: "InvalidInput",
+  headers: "InvalidHeaderValue",
+} as const;
 
 /** The Azure tables of a database. */
 export function azureService(db: Database, auth: "signed" | "off"): Service {

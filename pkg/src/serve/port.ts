@@ -8,6 +8,7 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
+import { brokenReason, endBroken } from "./broken.js";
 import { readBody, toldLength } from "./body.js";
 import { isKnownOrigin } from "./hosts.js";
 import { Room } from "./room.js";
@@ -69,7 +70,8 @@ const shownPath = (target: string): string =>
 /** A port that serves. */
 export class Port {
   private readonly server: Server;
-  private readonly pending = new WeakMap<Socket, number>();
+  /** The requests of each connection whose answers are not sent yet. */
+  private readonly pending = new WeakMap<Socket, Map<ServerResponse, IncomingMessage>>();
   private isStopping = false;
 
   /** Takes what it serves. */
@@ -89,6 +91,10 @@ export class Port {
       (request, response) => void this.serve(request, response),
     );
     this.server.maxConnections = CONNECTIONS;
+    // Node's own answers have no body, and clients read an error without a code.
+    this.server.on("clientError", (error, socket) =>
+      endBroken(socket as Socket, this.pending.get(socket as Socket) ?? new Map(), service.refuse(brokenReason(error))),
+    );
   }
 
   /** Begins to listen. Gives the port. @throws If it is taken. */
@@ -112,13 +118,13 @@ export class Port {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const begin = performance.now();
     const { socket } = request;
-    const pending = (this.pending.get(socket) ?? 0) + 1;
-    if (pending > PIPELINED) {
+    const pending = this.pending.get(socket) ?? new Map<ServerResponse, IncomingMessage>();
+    if (pending.size >= PIPELINED) {
       socket.destroy();
       return;
     }
-    this.pending.set(socket, pending);
-    response.on("close", () => this.pending.set(socket, this.pending.get(socket)! - 1));
+    this.pending.set(socket, pending.set(response, request));
+    response.on("close", () => pending.delete(response));
     if (this.options.log !== undefined) response.on("close", () => this.tell(request, response, begin));
     const target = request.url ?? "/";
     const reason = this.refusal(request, target);

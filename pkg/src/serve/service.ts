@@ -18,7 +18,7 @@ export interface ServiceAnswer {
 }
 
 /** Why the server itself refuses a request. */
-export type RefusalReason = "host" | "target" | "tooLong" | "failed" | "closed";
+export type RefusalReason = "host" | "target" | "tooLong" | "failed" | "closed" | "late" | "syntax" | "headers";
 
 /** The texts and statuses of refusals. */
 export const REFUSALS: Readonly<Record<RefusalReason, readonly [status: number, text: string]>> = {
@@ -27,6 +27,9 @@ export const REFUSALS: Readonly<Record<RefusalReason, readonly [status: number, 
   tooLong: [413, "The size of POST data is too large."],
   failed: [500, "Internal server error."],
   closed: [503, "Server is not available."],
+  late: [408, "The request has not come in time."],
+  syntax: [400, "The request is no HTTP."],
+  headers: [431, "The headers of the request are too long."],
 };
 
 /** A protocol behind a port. */

@@ -15,6 +15,9 @@ const CODES = {
   tooLong: "OTSRequestBodyTooLarge",
   failed: "OTSInternalServerError",
   closed: "OTSServerUnavailable",
+  late: "OTSRequestTimeout",
+  syntax: "OTSParameterInvalid",
+  headers: "OTSParameterInvalid",
 } as const;
 
 /** How long a browser keeps what it is told about other origins, in seconds. */
