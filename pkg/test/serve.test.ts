@@ -13,7 +13,7 @@ import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { serveArguments } from "../src/serve/arguments.js";
 import { hostCheck, isKnownOrigin, originCheck } from "../src/serve/hosts.js";
-import { Room } from "../src/serve/room.js";
+import { ByteRoom, Room } from "../src/serve/room.js";
 import { accountKeyOf, accountOf } from "../src/serve/snippets.js";
 import { load, skip } from "./support/package.js";
 import { type ServerProcess, serve } from "./support/server.js";
@@ -101,6 +101,36 @@ test("a room lets in as many as it has units for, in their order, and one that i
   placeOfSmall.leave();
   await emptied;
   await room.whenEmpty();
+});
+
+test("a room of bytes counts what has come; once it is full one body goes on, then the next, in their order", () => {
+  const room = new ByteRoom(10);
+  const order: string[] = [];
+  const [a, b, c, d] = [room.begin(), room.begin(), room.begin(), room.begin()];
+  const go = (name: string) => (): void => void order.push(name);
+  assert.ok(a.mayGrow(go("a")));
+  a.add(6);
+  assert.ok(b.mayGrow(go("b")));
+  b.add(6);
+  assert.ok(b.mayGrow(go("b")), "one goes on");
+  b.add(20);
+  assert.ok(b.mayGrow(go("b")));
+  assert.deepEqual([a.mayGrow(go("a")), c.mayGrow(go("c")), d.mayGrow(go("d"))], [false, false, false]);
+  c.leave();
+  assert.deepEqual(order, [], "b is on its way");
+  b.leave();
+  b.leave();
+  assert.deepEqual(order, ["a", "d"], "there is room for all who are left");
+  a.add(9);
+  assert.ok(a.mayGrow(go("a")));
+  assert.ok(!d.mayGrow(go("d")));
+  const e = room.begin();
+  assert.ok(!e.mayGrow(go("e")));
+  d.add(15);
+  a.leave();
+  assert.deepEqual(order, ["a", "d", "d"], "it is full, so the next goes on alone");
+  d.leave();
+  assert.deepEqual(order, ["a", "d", "d", "e"]);
 });
 
 test("the account of an instance is a name that the service takes, and its key the base64 of the secret", () => {
@@ -260,6 +290,20 @@ describe("a server in memory", { skip }, () => {
     assert.ok(Date.now() - begun < 10_000, "in the time that --request-timeout gives");
     for (const answer of answers.slice(1)) assert.match(answer, /^(?:HTTP\/1\.1 408 |$)/);
     assert.equal((await ask(server.azure, "GET", "/_health")).status, 200);
+  });
+
+  test("connections that only say how long their bodies are keep no one waiting", async (t) => {
+    const patient = await serve(t, "--request-timeout", "15");
+    const host = "Host: 127.0.0.1\r\n";
+    const told = `POST /PutRow HTTP/1.1\r\n${host}Content-Length: ${5 * 1024 * 1024}\r\n\r\n`;
+    const chunked = `POST /PutRow HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`;
+    const sockets = await Promise.all(Array.from({ length: 26 }, (_, n) => raw(patient.tablestore, n % 2 === 0 ? told : chunked)));
+    let isCut = false;
+    for (const socket of sockets) socket.on("close", () => (isCut = true)).resume();
+    await ask(patient.tablestore, "GET", "/_health");
+    const { status, body } = await ask(patient.tablestore, "POST", "/ListTable", {}, "x");
+    assert.deepEqual([status, String(body).includes("OTSParameterInvalid"), isCut], [400, true, false], "answered while the others have time");
+    for (const socket of sockets) socket.destroy();
   });
 
   test("bodies that never end take no more memory than the server has for them, and those that wait are cut off in time", { skip: skipRss }, async () => {

@@ -2,6 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 
+import type { Share } from "./room.js";
+
 /** A body that came, and whether it is all of it. */
 export interface Body {
   readonly bytes: Buffer;
@@ -9,27 +11,24 @@ export interface Body {
   readonly isTooLong: boolean;
 }
 
-/** The bytes that a request says it has; `undefined` where it does not say. */
-export function toldLength({ headers }: IncomingMessage): number | undefined {
-  const told = headers["content-length"];
-  if (told !== undefined) return Number(told);
-  return headers["transfer-encoding"] === undefined ? 0 : undefined;
-}
+/** The bytes that a request says its body has; 0 where it does not say. */
+export const toldLength = ({ headers }: IncomingMessage): number => Number(headers["content-length"] ?? 0);
 
-/** Reads a body of up to `limit` bytes. Gives `undefined` if the connection ended before. */
-export function readBody(request: IncomingMessage, limit: number): Promise<Body | undefined> {
+/** Reads a body of up to `limit` bytes, as `share` has room for them. Gives `undefined` if the connection ended before. */
+export function readBody(request: IncomingMessage, limit: number, share: Share): Promise<Body | undefined> {
   return new Promise((resolve) => {
-    // While it waited for room nobody heard that it ended.
-    if (request.destroyed) {
-      resolve(undefined);
-      return;
-    }
+    const go = (): void => void request.resume();
+    if (!share.mayGrow(go)) request.pause();
     const pieces: Buffer[] = [];
     let length = 0;
     request.on("data", (piece: Buffer) => {
       pieces.push(piece);
       length += piece.length;
-      if (length <= limit) return;
+      share.add(piece.length);
+      if (length <= limit) {
+        if (!share.mayGrow(go)) request.pause();
+        return;
+      }
       // The rest is thrown away: a client that is still writing would not read an answer.
       request.removeAllListeners("data").resume();
       resolve({ bytes: Buffer.concat(pieces).subarray(0, limit + 1), isTooLong: true });

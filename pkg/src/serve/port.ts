@@ -11,7 +11,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { brokenReason, endBroken } from "./broken.js";
 import { readBody, toldLength } from "./body.js";
 import { isKnownOrigin } from "./hosts.js";
-import { Room } from "./room.js";
+import { ByteRoom, Room } from "./room.js";
 import type { RefusalReason, Service, ServiceAnswer } from "./service.js";
 
 /** The path that tells whether the server runs. No operation and no account is called so. */
@@ -25,13 +25,13 @@ const PIPELINED = 16;
 const IDLE_MS = 600_000;
 /** How long an answer may take on its way to a slow reader. */
 const ANSWER_MS = 120_000;
-/** Bytes of bodies, and calls, of all ports together. An answer has up to some 5 MB. */
+/** Bytes of bodies that have come, and calls, of all ports together. An answer has up to some 5 MB. */
 const BODY_BYTES = 64 * 1024 * 1024;
 const CALLS = 64;
 
 /** What the ports of a server share. */
 export class Limits {
-  readonly bodies = new Room(BODY_BYTES);
+  readonly bodies = new ByteRoom(BODY_BYTES);
   readonly calls = new Room(CALLS);
 
   /** With a time in which a request must have come, in milliseconds. */
@@ -157,14 +157,13 @@ export class Port {
   private async pass(request: IncomingMessage, response: ServerResponse, target: string): Promise<void> {
     const { limits } = this.options;
     const { bodyLimit, answersLongBodies } = this.service;
-    const told = toldLength(request) ?? bodyLimit;
-    if (told > bodyLimit && !answersLongBodies) {
+    if (toldLength(request) > bodyLimit && !answersLongBodies) {
       this.send(request, response, this.service.refuse("tooLong"));
       return;
     }
-    const held = await limits.bodies.enter(Math.max(1, Math.min(told, bodyLimit)));
+    const held = limits.bodies.begin();
     try {
-      const body = await readBody(request, bodyLimit);
+      const body = await readBody(request, bodyLimit, held);
       // The client has left, or it was too slow.
       if (body === undefined) return;
       if (body.isTooLong && !answersLongBodies) this.send(request, response, this.service.refuse("tooLong"));
