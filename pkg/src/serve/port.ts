@@ -25,7 +25,7 @@ const PIPELINED = 16;
 const IDLE_MS = 600_000;
 /** How long an answer may take on its way to a slow reader. */
 const ANSWER_MS = 120_000;
-/** Bytes of bodies that have come, and calls, of all ports together. An answer has up to some 5 MB. */
+/** Bytes of bodies that have come, and calls, of all ports together. The door bounds an answer: one of `BatchGetRow` has up to some 16 MB. */
 const BODY_BYTES = 64 * 1024 * 1024;
 const CALLS = 64;
 
