@@ -146,7 +146,7 @@ export class TablePair {
         [ofFrom, pair.from],
       ] as const) {
         if (side === this.from && !isBoth) continue;
-        const fitting = side.fit(pair.key, columns);
+        const fitting = side.fit(pair.key, columns, there);
         // A row of which the side keeps no cell is not there.
         const wanted: Wanted = { columns: fitting, keepsOthers: isBoth, exists: exists && (hasCells(fitting) || !hasCells(columns)) };
         writes.push(...plan(pair.key, there, wanted, side.table.allowUpdate));

@@ -96,8 +96,11 @@ export class Side {
     return (await this.range(null, 1)).rows.size === 0;
   }
 
-  /** What the table can keep of a row: not more versions than it has place for, and none that has expired. */
-  fit(key: PrimaryKey, columns: Columns): Columns {
+  /**
+   * What the table can keep of a row: not more versions than it has place for, and none that has expired. What the side shows (`there`) has
+   * not expired, whatever the job's clock says.
+   */
+  fit(key: PrimaryKey, columns: Columns, there: Columns | null): Columns {
     const { maxVersions } = this.table;
     const oldest = this.oldest;
     const fitting: Columns = new Map();
@@ -106,7 +109,7 @@ export class Side {
       const young: Versions = new Map();
       for (const [version, value] of versions) {
         if (!kept.has(version)) this.lose("maxVersions", key, { name, version });
-        else if (version < oldest) this.lose("timeToLive", key, { name, version });
+        else if (version < oldest && !there?.get(name)?.has(version)) this.lose("timeToLive", key, { name, version });
         else young.set(version, value);
       }
       fitting.set(name, young);
