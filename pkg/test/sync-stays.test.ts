@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { KEY } from "./support/consumer.js";
 import { skip } from "./support/package.js";
-import { dump, during, onTwo } from "./support/sync.js";
+import { ANY_OFFSET, dump, during, onTwo } from "./support/sync.js";
 
 const START = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
@@ -30,6 +30,37 @@ test(
       await job.caughtUp();
       assert.deepEqual([await dump(from, tableName), await dump(to, tableName)], before);
       assert.deepEqual(job.status().notKept, { maxVersions: 0, timeToLive: 2, maxVersionOffset: 0 }, "those that the other side has not");
+    });
+  }, CLOCK),
+);
+
+test(
+  "V6: a value that one side's window refuses stays on the side that has it, also when its column changes on the other",
+  { skip },
+  onTwo(async (from, to) => {
+    await from.createTable({ tableName, primaryKey: KEY, maxVersions: 5, maxVersionOffset: ANY_OFFSET });
+    await to.createTable({ tableName, primaryKey: KEY, maxVersions: 5 });
+    const old = { value: "old", version: START - 30 * DAY };
+    const fresh = { value: "fresh", version: START };
+    await from.putRow({ tableName, primaryKey: { id: 1 }, attributes: { v: [old, fresh] } });
+    await from.putRow({ tableName, primaryKey: { id: 2 }, attributes: { v: [old] } });
+    await during({ from, to, direction: "both", outsideWindow: "skip", clock: () => START }, async (job) => {
+      await job.ready;
+      await job.caughtUp();
+      await job.caughtUp();
+      const first = ['["i1"]', `["i1"] v@${START} STRING fresh`];
+      const whole = [...first, `["i1"] v@${old.version} STRING old`, '["i2"]'];
+      assert.deepEqual(await dump(from, tableName), [...whole, `["i2"] v@${old.version} STRING old`]);
+      assert.deepEqual(await dump(to, tableName), first);
+      assert.equal(job.status().changesRead, 0, "its own writes are no changes");
+      await to.updateRow({ tableName, primaryKey: { id: 2 }, put: { v: [fresh] } });
+      await job.caughtUp();
+      await job.caughtUp();
+      assert.deepEqual(await dump(from, tableName), [...whole, `["i2"] v@${START} STRING fresh`, `["i2"] v@${old.version} STRING old`]);
+      // What is deleted there goes on both sides.
+      await to.deleteRow({ tableName, primaryKey: { id: 1 } });
+      await job.caughtUp();
+      assert.deepEqual(await dump(from, tableName), [...whole.slice(3), `["i2"] v@${START} STRING fresh`, `["i2"] v@${old.version} STRING old`]);
     });
   }, CLOCK),
 );

@@ -82,6 +82,16 @@ function both(a: MergeSide, b: MergeSide, name: string): { readonly versions: Ve
   return { versions, conflicts };
 }
 
+/** A column that one side has changed. What only the other one shows stays, unless it was deleted: the first may never have had it. */
+function alone(side: MergeSide, other: MergeSide, name: string): Versions {
+  const versions = left(side, name);
+  for (const [version, value] of other.columns?.get(name) ?? []) {
+    const opinion = side.history.opinion(name, version);
+    if (!versions.has(version) && (opinion === undefined || opinion.value !== undefined)) versions.set(version, value);
+  }
+  return versions;
+}
+
 const larger = (a: TypedValue | undefined, b: TypedValue | undefined): TypedValue | undefined =>
   a === undefined || (b !== undefined && compareValues(a, b) < 0) ? b : a;
 
@@ -107,7 +117,7 @@ export function merge(a: MergeSide, b: MergeSide, maxVersions: number): Merged {
   for (const name of new Set([...(a.columns?.keys() ?? []), ...(b.columns?.keys() ?? []), ...a.history.names, ...b.history.names])) {
     const [isOfA, isOfB] = [a.history.speaksOf(name), b.history.speaksOf(name)];
     if (!isOfA && !isOfB) continue;
-    const decided = isOfA && isOfB ? both(a, b, name) : { versions: left(isOfA ? a : b, name), conflicts: 0 };
+    const decided = isOfA && isOfB ? both(a, b, name) : { versions: isOfA ? alone(a, b, name) : alone(b, a, name), conflicts: 0 };
     columns.set(name, newest(decided.versions, maxVersions));
     conflicts += decided.conflicts;
   }

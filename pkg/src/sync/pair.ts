@@ -7,7 +7,7 @@ import type { Pair } from "./both.js";
 import type { Expected, Feed } from "./feed.js";
 import type { Merged } from "./merge.js";
 import { plan, type RowWrite, signatureOfWrite, type Wanted } from "./plan.js";
-import type { Side } from "./side.js";
+import type { Side, Watch } from "./side.js";
 
 /** Rows of a stretch of the copy. */
 const COPY_ROWS = 500;
@@ -153,24 +153,32 @@ export class TablePair {
       }
     }
     if (isBoth) await this.expectAndWrite([ofTo, ofFrom]);
-    else await this.write(ofTo, () => {});
+    else await this.write(ofTo, { reduced: async () => {}, failed: () => {} });
     this.counts.conflicts += found;
   }
 
   /** Writes, and notes before what it is about to write, so that it knows the records of it, also after a restart. */
   private async expectAndWrite(all: readonly SideWrites[]): Promise<void> {
     const expected = new Map<RowWrite, Expected>();
-    for (const { side, feed, writes } of all) {
-      for (const write of writes) expected.set(write, feed!.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
-    }
+    const expect = ({ side, feed }: SideWrites, write: RowWrite): unknown =>
+      expected.set(write, feed!.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
+    for (const one of all) for (const write of one.writes) expect(one, write);
     if (expected.size === 0) return;
     await this.store();
-    for (const one of all) await this.write(one, (write) => one.feed!.forget(expected.get(write)!));
+    for (const one of all) {
+      await this.write(one, {
+        reduced: (write) => {
+          expect(one, write);
+          return this.store();
+        },
+        failed: (write) => one.feed!.forget(expected.get(write)!),
+      });
+    }
   }
 
-  private async write({ side, writes }: SideWrites, failed: (write: RowWrite) => void): Promise<void> {
+  private async write({ side, writes }: SideWrites, watch: Watch): Promise<void> {
     if (writes.length === 0) return;
-    await side.write(writes, failed);
+    await side.write(writes, watch);
     this.counts.rowsWritten += new Set(writes.map(({ key }) => side.keyOf(key))).size;
   }
 }

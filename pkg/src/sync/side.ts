@@ -43,6 +43,14 @@ const isOutside = ({ code, message }: TabStoreError): boolean => code === "OTSPa
 /** Tells of a cell that a side does not keep. */
 export type Lose = (reason: SyncLossReason, key: PrimaryKey, cell: Pick<NewCell, "name" | "version">) => void;
 
+/** Hears of single writes. */
+export interface Watch {
+  /** A write was refused, and is done without a cell. Comes before that is done. */
+  reduced(write: RowWrite): Promise<void>;
+  /** A write was surely not done. */
+  failed(write: RowWrite): void;
+}
+
 /** Rows of a range, and the key of the next one. */
 export interface RangePage {
   readonly rows: Map<string, { readonly key: PrimaryKey; readonly columns: Columns }>;
@@ -123,9 +131,9 @@ export class Side {
     return timeToLive < 0 ? -Infinity : (Math.floor(this.now() / 1000) - timeToLive) * 1000;
   }
 
-  /** Does writes, those of one row in their order. `failed` hears of writes that were surely not done. */
-  async write(writes: readonly RowWrite[], failed: (write: RowWrite) => void): Promise<void> {
-    const refused: RowWrite[] = [];
+  /** Does writes, those of one row in their order. */
+  async write(writes: readonly RowWrite[], { reduced, failed }: Watch): Promise<void> {
+    const refused: (readonly [RowWrite, TabStoreError])[] = [];
     for (let at = 0; at < writes.length; ) {
       const batch: RowWrite[] = [];
       for (let bytes = 0; at < writes.length && batch.length < WRITE_ROWS; at++) {
@@ -137,12 +145,21 @@ export class Side {
       (await this.send(batch)).forEach(({ ok, error }, i) => {
         if (ok) return;
         failed(batch[i]);
-        if (isOutside(error)) refused.push(batch[i]);
+        if (isOutside(error)) refused.push([batch[i], error]);
         else failure ??= error;
       });
       if (failure !== undefined) throw failure;
     }
-    for (const write of refused) await this.writeApart(write);
+    for (const [write, error] of refused) {
+      for (let next = this.without(write, error); next !== undefined; ) {
+        await reduced(next);
+        const [result] = await this.send([next]);
+        if (result.ok) break;
+        failed(next);
+        if (!isOutside(result.error)) throw result.error;
+        next = this.without(next, result.error);
+      }
+    }
   }
 
   /** Without the signal: a write that is given up could still be done, behind one of the next run. */
@@ -150,20 +167,15 @@ export class Side {
     return this.db.batchWriteRow(writes.map((write) => itemOf(this.table.tableName, write)));
   }
 
-  /** Does a write that the window of versions has refused: without the cell that is refused, until none is. */
-  private async writeApart(write: RowWrite): Promise<void> {
-    for (let { put } = write; ; ) {
-      const [{ ok, error }] = await this.send([{ ...write, put }]);
-      if (ok) return;
-      if (!isOutside(error)) throw error;
-      // The service names the column: "Invalid timestamp. Cell:note." Its version that is farthest from now is outside.
-      const now = this.now();
-      const named = put.filter(({ name }) => error.message.includes(`Cell:${name}.`));
-      const far = (named.length > 0 ? named : put).reduce((a, b) => (Math.abs(a.version - now) < Math.abs(b.version - now) ? b : a));
-      this.leaveOut(write.key, far, error);
-      put = put.filter((cell) => cell !== far);
-      if (write.kind === "update" && put.length + write.remove.length === 0) return;
-    }
+  /** A write that the window of versions has refused, without the cell that is refused; `undefined`: nothing is left of it. */
+  private without(write: RowWrite, error: TabStoreError): RowWrite | undefined {
+    // The service names the column: "Invalid timestamp. Cell:note." Its version that is farthest from now is outside.
+    const now = this.now();
+    const named = write.put.filter(({ name }) => error.message.includes(`Cell:${name}.`));
+    const far = (named.length > 0 ? named : write.put).reduce((a, b) => (Math.abs(a.version - now) < Math.abs(b.version - now) ? b : a));
+    this.leaveOut(write.key, far, error);
+    const put = write.put.filter((cell) => cell !== far);
+    return write.kind === "update" && put.length + write.remove.length === 0 ? undefined : { ...write, put };
   }
 
   /** Leaves a cell out, if it may be left out. */
