@@ -3,14 +3,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Database } from "../src/index.js";
+import { syncTable } from "../src/sync/index.js";
 import { KEY } from "./support/consumer.js";
-import { skip } from "./support/package.js";
-import { ANY_OFFSET, dump, during, onTwo } from "./support/sync.js";
+import { code, open, skip } from "./support/package.js";
+import { ANY_OFFSET, assertSame, dump, during, onTwo } from "./support/sync.js";
 
 const START = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
 const tableName = "t";
 const CLOCK = { clock: { now: START } };
+
+/** The database, with other methods in place of some. */
+function changed(db: Database, methods: { readonly [Name in keyof Database]?: unknown }): Database {
+  return new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function" || name === "writer") return value;
+      return (methods as Record<PropertyKey, unknown>)[name] ?? value.bind(target);
+    },
+  });
+}
 
 test(
   "V4: a job whose clock is ahead deletes nothing that the stores still show",
@@ -62,5 +75,33 @@ test(
       await job.caughtUp();
       assert.deepEqual(await dump(from, tableName), [...whole.slice(3), `["i2"] v@${START} STRING fresh`, `["i2"] v@${old.version} STRING old`]);
     });
+  }, CLOCK),
+);
+
+test(
+  "a place is not taken over by a job from another table, whose rows would come back",
+  { skip },
+  onTwo(async (from, to) => {
+    const device = await open(CLOCK);
+    try {
+      await from.createTable({ tableName, primaryKey: KEY });
+      await device.setClock(START + 1000);
+      await device.createTable({ tableName, primaryKey: KEY });
+      for (const direction of ["to", "both"] as const) {
+        await during({ from, to, direction, name: direction }, async (job) => {
+          await job.ready;
+          // The same name on a device that shares no lock with the first one.
+          const second = syncTable({ from: device, to: changed(to, {}), tableName, direction, name: direction });
+          await assert.rejects(second.done, code("OTSObjectAlreadyExist", /The place of the job '(to|both)' is that of another table/));
+          await from.putRow({ tableName, primaryKey: { id: 1 } });
+          await job.caughtUp();
+          await assertSame(from, to);
+        });
+        await during({ from: device, to, direction, name: `own ${direction}`, replace: true }, (job) => job.ready);
+      }
+      assert.equal(await assertSame(device, to), 1);
+    } finally {
+      await device.close();
+    }
   }, CLOCK),
 );

@@ -13,7 +13,7 @@ const FORM = 1;
 export interface Place {
   readonly form: number;
   readonly direction: SyncDirection;
-  /** When the tables were made, `from` first: a table that was made again begins anew. */
+  /** When the tables were made, `from` first: with a target that was made again the copy begins anew. */
   readonly made: readonly [number, number];
   /** The text of the key that the copy goes on from; `""`: the first; `undefined`: it is done. */
   readonly cursor?: string | undefined;
@@ -43,13 +43,16 @@ export class Checkpoint {
     return { name: this.name };
   }
 
-  /** Reads the place, and takes it over: the run that had it before is refused from now on. */
-  async take(): Promise<Place | undefined> {
+  /** Reads the place, which `check` may refuse, and takes it over: the run that had it before is refused from now on. */
+  async take(check: (place: Place) => void): Promise<Place | undefined> {
     const { db, primaryKey, signal } = this;
     await db.createTable({ tableName: TABLE, primaryKey: [{ name: "name", type: "STRING" }], ifNotExists: true, signal });
     const { row } = await db.getRow({ tableName: TABLE, primaryKey, signal });
     const before = row?.get("owner");
-    const place = row?.get("place");
+    const text = row?.get("place");
+    const read = typeof text === "string" ? (JSON.parse(text) as Place) : undefined;
+    const place = read?.form === FORM ? read : undefined;
+    if (place !== undefined) check(place);
     if (before !== this.owner) {
       await db.updateRow({
         tableName: TABLE,
@@ -59,8 +62,7 @@ export class Checkpoint {
         signal,
       });
     }
-    const read = typeof place === "string" ? (JSON.parse(place) as Place) : undefined;
-    return read?.form === FORM ? read : undefined;
+    return place;
   }
 
   /** Stores the place. @throws `OTSSequenceNumberNotMatch` if another run has it. */

@@ -271,10 +271,13 @@ export class Job extends EventTarget implements Omit<SyncJob, "addEventListener"
     const isBoth = direction === "both";
     if (outsideWindow === "raise") for (const side of isBoth ? sides : [sides[1]]) await side.raise();
     const checkpoint = new Checkpoint(to, name, this.owner, this.given.host, signal);
-    const stored = await checkpoint.take();
     const made = [tables.from.creationTime, tables.to.creationTime] as const;
+    const mayReplace = !isBoth && this.given.replace;
+    const stored = await checkpoint.take((place) => {
+      if (place.made[0] !== made[0] && !mayReplace) throw this.foreign();
+    });
     const goesOn = !isAgain && stored !== undefined && stored.direction === direction && stored.made.join() === made.join();
-    if (!goesOn && !isAgain && !isBoth && !this.given.replace && !(await sides[1].isEmpty())) throw this.occupied();
+    if (!goesOn && !isAgain && !isBoth && !mayReplace && !(await sides[1].isEmpty())) throw this.occupied();
     const databases = isBoth ? [from, to] : [from];
     const place = goesOn ? stored : { direction, made, cursor: "", again: isAgain, rowsCopied: 0, ...(await this.placesOf(databases)) };
     const feeds = databases.map((db, i) => new Feed(db, tableName, tables.from.primaryKey, place.tokens[i], place.own[i], clock, signal));
@@ -298,6 +301,15 @@ export class Job extends EventTarget implements Omit<SyncJob, "addEventListener"
     const kept = databases.map((_, i) => this.pair?.feeds[i]).map((feed) => (feed?.isExpired ? undefined : feed));
     const tokens = databases.map((db, i) => kept[i]?.place ?? latest(db, this.given.tableName, this.control.signal));
     return { tokens: await Promise.all(tokens), own: kept.map((feed) => feed?.own ?? []) };
+  }
+
+  private foreign(): TabStoreError {
+    const { host, from, name, direction } = this.given;
+    return host.error(
+      "OTSObjectAlreadyExist",
+      `The place of the job '${name}' is that of another table than the one of '${from.name}': of another device, or from before it was made again.`,
+      `Give the job a 'name' of its own${direction === "both" ? "" : ", or replace: true"}.`,
+    );
   }
 
   private occupied(): TabStoreError {

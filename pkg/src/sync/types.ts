@@ -38,7 +38,10 @@ export interface SyncOptions {
   readonly tableName: string;
   /** Which way rows go; default `"to"`. */
   readonly direction?: SyncDirection | undefined;
-  /** The name under which the job keeps its place; default: the name of `from`, `/`, and the table. Jobs of one name take turns. */
+  /**
+   * The name under which the job keeps its place; default: the name of `from`, `/`, and the table. Jobs of one name take turns. Where several
+   * devices have one `to`, give each a name of its own: the place of another device's table is refused.
+   */
   readonly name?: string | undefined;
   /**
    * Whether a first copy in the direction `"to"` may delete rows of the target that the source does not have. Default `false`: a target
