@@ -76,7 +76,7 @@ export class Checkpoint {
       throw this.host.error(
         "OTSSequenceNumberNotMatch",
         `The place of the job '${this.name}' is refused: another run of that name has taken it over.`,
-        "One job of a name runs at a time. The other one goes on; nothing is lost.",
+        "One job of a name runs at a time. The other one goes on. A write that was under way may have come behind one of it.",
       );
     }
   }

@@ -152,18 +152,20 @@ export class TablePair {
         writes.push(...plan(pair.key, there, wanted, side.table.allowUpdate));
       }
     }
-    if (isBoth) await this.expectAndWrite([ofTo, ofFrom]);
-    else await this.write(ofTo, { reduced: async () => {}, failed: () => {} });
+    await this.expectAndWrite([ofTo, ofFrom]);
     this.counts.conflicts += found;
   }
 
-  /** Writes, and notes before what it is about to write, so that it knows the records of it, also after a restart. */
+  /**
+   * Writes, and notes before what it is about to write, so that it knows the records of it, also after a restart. A run whose place was taken
+   * over writes nothing.
+   */
   private async expectAndWrite(all: readonly SideWrites[]): Promise<void> {
+    if (all.every(({ writes }) => writes.length === 0)) return;
     const expected = new Map<RowWrite, Expected>();
     const expect = ({ side, feed }: SideWrites, write: RowWrite): unknown =>
-      expected.set(write, feed!.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
+      feed && expected.set(write, feed.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
     for (const one of all) for (const write of one.writes) expect(one, write);
-    if (expected.size === 0) return;
     await this.store();
     for (const one of all) {
       await this.write(one, {
@@ -171,7 +173,10 @@ export class TablePair {
           expect(one, write);
           return this.store();
         },
-        failed: (write) => one.feed!.forget(expected.get(write)!),
+        failed: (write) => {
+          const note = expected.get(write);
+          if (note !== undefined) one.feed?.forget(note);
+        },
       });
     }
   }
