@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Database } from "../src/index.js";
-import { syncTable } from "../src/sync/index.js";
+import { type SyncJob, type SyncStageEvent, syncTable } from "../src/sync/index.js";
 import { KEY } from "./support/consumer.js";
 import { code, open, skip } from "./support/package.js";
-import { ANY_OFFSET, assertSame, dump, during, FAST, onTwo } from "./support/sync.js";
+import { ANY_OFFSET, assertSame, dump, during, FAST, onTwo, onWay } from "./support/sync.js";
 
 const START = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;
@@ -136,6 +136,42 @@ test(
       release();
       await assert.rejects(first.done, code("OTSSequenceNumberNotMatch"));
       assert.deepEqual(await dump(to, tableName), []);
+    });
+  }),
+);
+
+test(
+  "caughtUp resolves also when it is called by a listener just before the job waits",
+  { skip },
+  onTwo(async (from, to) => {
+    await from.createTable({ tableName, primaryKey: KEY });
+    await during({ from, to }, async (job) => {
+      const caught = new Promise<void>((resolve, reject) => {
+        const listen = ({ stage }: SyncStageEvent): void => void (stage === "following" && job.caughtUp().then(resolve, reject));
+        job.addEventListener("stage", listen);
+      });
+      await job.ready;
+      const late = new Promise((resolve) => setTimeout(resolve, 2000, "late"));
+      assert.equal(await Promise.race([caught, late]), undefined);
+    });
+  }),
+);
+
+test(
+  "caughtUp resolves also when it is called while the job waits to try again",
+  { skip },
+  onTwo(async (from, to) => {
+    await from.createTable({ tableName, primaryKey: KEY });
+    let isCut = true;
+    const { way } = onWay(from, (call) => (call === "changes" && job?.status().stage === "following" && isCut ? "before" : undefined));
+    let job: SyncJob | undefined;
+    await during({ from: way, to, retry: { minDelay: 300, maxDelay: 300 } }, async (started) => {
+      job = started;
+      const waits = new Promise<void>((resolve) => started.addEventListener("stage", ({ stage }) => stage === "waiting" && resolve()));
+      await waits;
+      isCut = false;
+      const late = new Promise((resolve) => setTimeout(resolve, 3000, "late"));
+      assert.equal(await Promise.race([started.caughtUp(), late]), undefined);
     });
   }),
 );

@@ -203,6 +203,8 @@ export class Job extends EventTarget implements Omit<SyncJob, "addEventListener"
   private async await({ feeds }: TablePair): Promise<void> {
     this.wake = new AbortController();
     if (this.isHalted) throw STOPPED;
+    // Called while `wake` was that of an earlier wait.
+    if (this.waiters.length > 0) return;
     const { wake } = this;
     const waits = feeds.map((feed) => feed.wait(wake.signal));
     try {
