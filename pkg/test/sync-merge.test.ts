@@ -172,3 +172,8 @@ test("keys are compared as the store sorts them, and come back from their texts"
   sorted.forEach((one, i) => sorted.forEach((other, j) => assert.equal(Math.sign(compareKeys(key, one, other)), Math.sign(i - j), `${i} ${j}`)));
   for (const one of sorted) if (one !== null) assert.equal(compareKeys(key, keyOfText(key, keyText(key, one)), one), 0);
 });
+
+test("a row that was deleted while the job wrote to it is no row without cells", () => {
+  const deleted = side({ x: { 50: 1 } }, record("DELETE", 100), "own", record("UPDATE", 101, put("x", 50, 1)));
+  assert.deepEqual(decided(deleted, side({ x: { 50: 1 } })), { x: {}, exists: false, conflicts: 0 });
+});

@@ -55,7 +55,9 @@ export class History {
 
   /** Notes which words a write of the job contradicts. */
   private undo({ type, cells }: StreamRecord): void {
-    if (type !== "UPDATE" && this.existence !== undefined) this.existence = { ...this.existence, isUndone: (type === "PUT") !== this.existence.exists };
+    // A value that is put makes the row, too.
+    const isMade = type === "PUT" || (type === "UPDATE" && cells.some(({ op }) => op === "PUT"));
+    if (this.existence !== undefined && (isMade || type === "DELETE")) this.existence = { ...this.existence, isUndone: isMade !== this.existence.exists };
     for (const [name, versions] of this.cells) {
       const written = cells.filter((cell) => cell.name === name);
       const isCleared = type !== "UPDATE" || written.some(({ op }) => op === "DELETE_ALL");
