@@ -177,3 +177,12 @@ test("a row that was deleted while the job wrote to it is no row without cells",
   const deleted = side({ x: { 50: 1 } }, record("DELETE", 100), "own", record("UPDATE", 101, put("x", 50, 1)));
   assert.deepEqual(decided(deleted, side({ x: { 50: 1 } })), { x: {}, exists: false, conflicts: 0 });
 });
+
+test("of two values of one version the larger one stays, also if its side was read before the other one was there", () => {
+  const large = side({ x: { 5: 2 } }, record("UPDATE", 9, put("x", 5, 2)));
+  const unread = side({}, record("UPDATE", 9, put("x", 5, 1)));
+  for (const merged of [decided(large, unread), decided(unread, large)]) assert.deepEqual(merged, { x: { 5: 2 }, exists: true, conflicts: 1 });
+  // The job has carried the larger one over; the other one's record comes once more.
+  const written = side({ x: { 5: 2 } }, record("UPDATE", 9, put("x", 5, 1)), "own", record("UPDATE", 10, put("x", 5, 2)));
+  assert.deepEqual(decided(written, side({ x: { 5: 2 } })), { x: { 5: 2 }, exists: true, conflicts: 0 });
+});

@@ -4,7 +4,7 @@
  */
 
 import type { StreamRecord } from "../index.js";
-import { changedValue, isSame, type TypedValue, versionsOf } from "./cells.js";
+import { changedValue, compareValues, isSame, type TypedValue, versionsOf } from "./cells.js";
 
 /** The last word of the application about a cell. */
 export interface Opinion {
@@ -65,6 +65,8 @@ export class History {
         const own = written.find((cell) => cell.op !== "DELETE_ALL" && cell.version === version);
         if (own === undefined && !isCleared) continue;
         const value = own?.op === "PUT" ? changedValue(own) : undefined;
+        // Of two values of one version the larger one stays.
+        if (value !== undefined && opinion.value !== undefined && compareValues(value, opinion.value) > 0) continue;
         if (!isSame(value, opinion.value)) versions.set(version, { ...opinion, isUndone: true });
         else if (opinion.isUndone) versions.set(version, { ...opinion, isUndone: false });
       }

@@ -50,8 +50,9 @@ function left({ columns, history, isUncertain }: MergeSide, name: string): Versi
   return versions;
 }
 
-/** What a side says about a cell. What it shows is newer than its record. */
-const claim = (opinion: Opinion | undefined, value: TypedValue | undefined): Claim | undefined => opinion && { value, time: opinion.time };
+/** What a side says about a cell. What it shows is newer than its record; what it does not show yet may have been put since it was read. */
+const claim = (opinion: Opinion | undefined, value: TypedValue | undefined): Claim | undefined =>
+  opinion && { value: value ?? opinion.value, time: opinion.time };
 
 /** The value of two claims, if one stays. */
 function settle(a: Claim, b: Claim, version: number): TypedValue | undefined {
