@@ -175,3 +175,23 @@ test(
     });
   }),
 );
+
+test(
+  "both ways a place has no notes of writes that were not done, because it could not be stored",
+  { skip },
+  onTwo(async (from, to) => {
+    for (const db of [from, to]) await db.createTable({ tableName, primaryKey: KEY });
+    let cuts = 0;
+    const { way } = onWay(to, (call) => (call === "updateRow" && cuts > 0 && cuts-- > 0 ? "before" : undefined));
+    await during({ from, to: way, direction: "both" }, async (job) => {
+      await job.ready;
+      cuts = 3;
+      await from.putRow({ tableName, primaryKey: { id: 1 }, attributes: { v: 1 } });
+      await job.caughtUp();
+      await job.caughtUp();
+      assert.equal(cuts, 0);
+      const { row } = await to.getRow({ tableName: "__tabstore_sync", primaryKey: { name: `${from.name}/${tableName}` } });
+      assert.deepEqual((JSON.parse(String(row?.get("place"))) as { own: unknown }).own, [[], []]);
+    });
+  }),
+);

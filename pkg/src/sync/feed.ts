@@ -127,7 +127,8 @@ export class Feed {
 
   /** A write was surely not done. */
   forget(expected: Expected): void {
-    if (!expected.isFound) this.expected.splice(this.expected.indexOf(expected), 1);
+    const at = this.expected.indexOf(expected);
+    if (!expected.isFound && at >= 0) this.expected.splice(at, 1);
   }
 
   /** The digests of the rows to which the job may have written without that its record was read. */

@@ -166,7 +166,12 @@ export class TablePair {
     const expect = ({ side, feed }: SideWrites, write: RowWrite): unknown =>
       feed && expected.set(write, feed.expect(signatureOfWrite(side.table.primaryKey, write), digest(side.keyOf(write.key))));
     for (const one of all) for (const write of one.writes) expect(one, write);
-    await this.store();
+    try {
+      await this.store();
+    } catch (error) {
+      for (const { feed, writes } of all) for (const write of writes) if (feed) feed.forget(expected.get(write)!);
+      throw error;
+    }
     for (const one of all) {
       await this.write(one, {
         reduced: (write) => {
