@@ -76,6 +76,28 @@ fn r1_rows_are_updated_and_deleted() {
     assert_eq!(door.row(1), None, "deletions make no row");
 }
 
+/// R8: what an update may not have is refused, whether a deletion of its column follows or not. As many cells as a body holds are told
+/// apart by their columns in no time.
+#[test]
+fn r8_the_length_of_a_put_that_a_deletion_hides_is_checked() {
+    let door = Door::with_table();
+    door.put(1, &[put("a", int(1))]);
+    let deleted = |name: &str| cell(name, None, Some(1), None);
+    let long = put("a", Held::V(Value::Binary(vec![0; 2 * 1024 * 1024 + 1])));
+    assert_eq!(
+        door.refused("UpdateRow", update(&[long, deleted("a")])),
+        "400 OTSParameterInvalid: The length of attribute column: 'a' exceeds the MaxLength:2097152 with CurrentLength:2097153."
+    );
+    let many: Vec<_> = (0..150_000).map(|number| deleted(&format!("c{number}"))).collect();
+    assert_eq!(
+        door.refused("UpdateRow", update(&many)),
+        "400 OTSParameterInvalid: The number of attribute columns exceeds the limit, limit count: 1024, column count: 150000."
+    );
+    let most: Vec<_> = (0..1024).map(|number| deleted(&format!("c{number}"))).collect();
+    door.done("UpdateRow", update(&most));
+    assert_eq!(door.row(1), ints(&[("a", 1)]));
+}
+
 /// R1: the cells of an update apply in their order, also those of one column.
 #[test]
 fn r1_one_column_may_be_put_and_deleted_in_one_update() {

@@ -2,7 +2,10 @@
 
 use super::plain_buffer::{self, Cell, Payload, Row, RowWriter};
 use super::refusal::{Answer, parameter};
-use crate::model::{CellRef, ColumnName, KeyInput, KeyPart, KeyValue, NameRules, RowSink, TableSchema, ValueRef};
+use crate::collections::sort::sort_by;
+use crate::model::{
+    CellRef, ColumnName, KeyInput, KeyPart, KeyValue, NameRules, RowSink, TableSchema, ValueRef, limits,
+};
 use crate::tablestore::{ColumnChange, ColumnOp, Mutation, PutCell, ReturnedRow};
 
 /// The row of a buffer.
@@ -104,7 +107,7 @@ pub(super) fn put<'a>(row: &Row<'a>) -> Answer<Mutation<'a>> {
 pub(super) fn update<'a>(row: &Row<'a>) -> Answer<Mutation<'a>> {
     no_marker(row)?;
     let changes = row.cells.iter().map(change).collect::<Answer<Vec<_>>>()?;
-    Ok(Mutation::Update(in_effect(changes)))
+    in_effect(changes).map(Mutation::Update)
 }
 
 fn change<'a>(cell: &Cell<'a>) -> Answer<ColumnChange<'a>> {
@@ -147,18 +150,38 @@ fn change<'a>(cell: &Cell<'a>) -> Answer<ColumnChange<'a>> {
 }
 
 /// The changes that have an effect: they apply one after the other, so a column that is deleted loses what was put before it.
-fn in_effect(changes: Vec<ColumnChange<'_>>) -> Vec<ColumnChange<'_>> {
-    let is_deleted = |change: &ColumnChange<'_>| change.op == ColumnOp::DeleteColumn;
-    if !changes.iter().any(is_deleted) {
-        return changes;
+///
+/// # Errors
+/// More columns than a write may have, or a hidden value that is too long: the engine does not see it.
+fn in_effect(changes: Vec<ColumnChange<'_>>) -> Answer<Vec<ColumnChange<'_>>> {
+    let is_deleted = |change: &&ColumnChange<'_>| change.op == ColumnOp::DeleteColumn;
+    if !changes.iter().any(|change| is_deleted(&change)) {
+        return Ok(changes);
     }
-    let stays = |(at, change): (usize, &ColumnChange<'_>)| {
-        let mut later = changes.iter().skip(at + 1);
-        let goes = matches!(change.op, ColumnOp::Put { .. } | ColumnOp::DeleteColumn)
-            && later.any(|other| is_deleted(other) && other.column == change.column);
-        !goes
-    };
-    changes.iter().enumerate().filter(|change| stays(*change)).map(|(_, change)| *change).collect()
+    let mut sorted: Vec<_> = changes.iter().collect();
+    // The order is stable: the changes of a column stay in theirs.
+    sort_by(&mut sorted, |a, b| a.column.cmp(&b.column));
+    let same = |a: &&ColumnChange<'_>, b: &&ColumnChange<'_>| a.column == b.column;
+    let (count, limit) = (sorted.chunk_by(same).count(), limits::COLUMNS_PER_WRITE);
+    if count > limit {
+        return parameter(format!(
+            "The number of attribute columns exceeds the limit, limit count: {limit}, column count: {count}."
+        ));
+    }
+    let mut stay = Vec::with_capacity(sorted.len());
+    for of_column in sorted.chunk_by(same) {
+        let deletion = of_column.iter().rposition(is_deleted).unwrap_or_default();
+        for (at, change) in of_column.iter().enumerate() {
+            match change.op {
+                ColumnOp::Put { value, .. } if at < deletion => {
+                    limits::check_attribute_bytes(change.column.as_str(), value.metered_bytes())?;
+                }
+                ColumnOp::DeleteColumn if at < deletion => {}
+                _ => stay.push(**change),
+            }
+        }
+    }
+    Ok(stay)
 }
 
 /// A DeleteRow has a key and a marker.
@@ -276,9 +299,10 @@ mod tests {
             op: ColumnOp::Put { version: None, value: ValueRef::Integer(value) },
         };
         let delete = |name| ColumnChange { column: column(name), op: ColumnOp::DeleteColumn };
+        let in_effect = |changes| in_effect(changes).expect("taken");
         assert_eq!(in_effect(vec![put("a", 1), delete("a")]), [delete("a")]);
         assert_eq!(in_effect(vec![delete("a"), put("a", 1)]), [delete("a"), put("a", 1)]);
         let all = vec![put("a", 1), put("b", 2), delete("a"), put("a", 3), delete("b"), delete("a"), put("a", 4)];
-        assert_eq!(in_effect(all), [delete("b"), delete("a"), put("a", 4)]);
+        assert_eq!(in_effect(all), [delete("a"), put("a", 4), delete("b")]);
     }
 }
