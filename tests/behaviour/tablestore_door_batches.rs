@@ -88,6 +88,25 @@ fn r2_a_batch_of_reads_keeps_the_order_of_the_request() {
     assert_eq!(tables[0].messages(2)[1].bytes(4), Some(Vec::new()));
 }
 
+/// R2, R8: an answer has no more rows once it has 16 MB, of all tables. The others can be read by themselves.
+#[test]
+fn r2_r8_a_batch_of_reads_ends_at_some_size() {
+    let door = Door::with_table();
+    let large = |name| put(name, Held::V(Value::Binary(vec![7; 2 * 1024 * 1024 - 1000])));
+    for value in 0..7 {
+        door.put(value, &[large("a"), large("b")]);
+    }
+    let body = proto().m(1, keys("t", &[0, 1, 2])).m(1, keys("t", &[3, 4, 5, 99, 6]));
+    let found = door.done("BatchGetRow", body);
+    let all: Vec<_> = found.messages(1).iter().flat_map(results).collect();
+    let busy = "OTSServerBusy Server is busy.";
+    assert_eq!(all.iter().map(|row| row.0).collect::<Vec<_>>(), [true, true, true, true, true, false, true, false]);
+    assert_eq!((all[5].1.as_str(), all[7].1.as_str()), (busy, busy));
+    assert!(all[6].2.is_empty(), "it is not there");
+    let rest = door.done("BatchGetRow", proto().m(1, keys("t", &[5, 6])));
+    assert!(results(&rest.messages(1)[0]).iter().all(|row| row.0 && row.2[0].cells.len() == 2));
+}
+
 /// R2, R8: what refuses a batch as a whole.
 #[test]
 fn r2_r8_a_batch_that_is_wrong_is_refused_as_a_whole() {

@@ -9,6 +9,7 @@ use super::rows::write;
 use crate::model::limits;
 use crate::modules::{self, Module};
 use crate::tablestore::{Failure, RowWrite, TableRead};
+use std::rc::Rc;
 
 /// Refuses more rows than a batch may have, before the memory for them is taken.
 fn check_count(count: usize, most: usize) -> Answer<()> {
@@ -21,6 +22,11 @@ fn of_row(failure: Failure) -> Answer<Refusal> {
         Stop::Refused(refusal) => Ok(refusal),
         other => Err(other),
     }
+}
+
+/// The refusal of a row that an answer has no place for. Clients try it again.
+fn too_much() -> Refusal {
+    Refusal { code: "OTSServerBusy", status: 503, message: "Server is busy.".to_owned() }
 }
 
 /// The part of a BatchGetRow that reads one table.
@@ -60,7 +66,8 @@ impl Door<'_> {
         let tables = Fields::read(self.body)?.all(1)?;
         check_count(tables.len(), limits::BATCH_GET_ROWS)?;
         let tables = tables.into_iter().map(table_read).collect::<Answer<Vec<_>>>()?;
-        let mut sinks: Vec<Rows> = tables.iter().map(|_| Rows::apart()).collect();
+        let taken = Rc::default();
+        let mut sinks: Vec<Rows> = tables.iter().map(|_| Rows::apart(&taken)).collect();
         let found = self.instance.batch_get_row(&tables, &mut sinks).await?;
         let mut answer = Message::default();
         for ((table, found), rows) in tables.iter().zip(found).zip(&sinks) {
@@ -70,9 +77,15 @@ impl Door<'_> {
                 let mut of_one = Message::default();
                 match found {
                     Ok(found) => {
-                        of_one.number(1, 1);
-                        consumed(&mut of_one, 3, found.consumed);
-                        of_one.bytes(4, if found.row { buffers.next().unwrap_or_default() } else { &[] });
+                        let buffer = if found.row { buffers.next().unwrap_or_default() } else { &[] };
+                        if found.row && buffer.is_empty() {
+                            // A row has bytes; this one had no place.
+                            refused_row(&mut of_one, &too_much());
+                        } else {
+                            of_one.number(1, 1);
+                            consumed(&mut of_one, 3, found.consumed);
+                            of_one.bytes(4, buffer);
+                        }
                     }
                     Err(failure) => refused_row(&mut of_one, &of_row(failure)?),
                 }

@@ -7,6 +7,7 @@ use crate::model::{
     CellRef, ColumnName, KeyInput, KeyPart, KeyValue, NameRules, RowSink, TableSchema, ValueRef, limits,
 };
 use crate::tablestore::{ColumnChange, ColumnOp, Mutation, PutCell, ReturnedRow};
+use std::rc::Rc;
 
 /// The row of a buffer.
 ///
@@ -212,9 +213,12 @@ pub(super) struct Rows {
     writer: RowWriter,
     /// The end of each row.
     ends: Vec<usize>,
-    /// Whether each row is a buffer of its own.
-    is_apart: bool,
+    /// If each row is a buffer of its own: the bytes of all rows of the request, also of other tables.
+    apart: Option<Rc<std::cell::Cell<usize>>>,
 }
+
+/// How many bytes of rows a batch may have before it gets no further row.
+const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
 impl Rows {
     /// Rows that are in one buffer.
@@ -222,9 +226,9 @@ impl Rows {
         Self::default()
     }
 
-    /// Rows that are in buffers of their own.
-    pub(super) fn apart() -> Self {
-        Self { is_apart: true, ..Self::default() }
+    /// Rows that are in buffers of their own. The buffer of a row is empty if `taken` bytes were too many before it.
+    pub(super) fn apart(taken: &Rc<std::cell::Cell<usize>>) -> Self {
+        Self { apart: Some(Rc::clone(taken)), ..Self::default() }
     }
 
     /// The bytes of all rows.
@@ -245,7 +249,12 @@ impl RowSink for Rows {
     }
 
     fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) {
-        if self.is_apart || self.ends.is_empty() {
+        let start = self.writer.bytes.len();
+        if self.apart.as_ref().is_some_and(|taken| taken.get() > BATCH_BYTES) {
+            self.ends.push(start);
+            return;
+        }
+        if self.apart.is_some() || self.ends.is_empty() {
             self.writer.begin();
         }
         let mut row = self.writer.row();
@@ -256,7 +265,11 @@ impl RowSink for Rows {
             row.attribute(cell.column, Some(cell.value), None, Some(cell.version));
         }
         row.end(None);
-        self.ends.push(self.writer.bytes.len());
+        let end = self.writer.bytes.len();
+        self.ends.push(end);
+        if let Some(taken) = &self.apart {
+            taken.set(taken.get() + end - start);
+        }
     }
 }
 
