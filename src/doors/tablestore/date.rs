@@ -1,6 +1,6 @@
 //! Times in headers: `2026-11-20T04:08:48.000Z`, always UTC.
 
-const DAY_MS: i64 = 86_400_000;
+pub(super) const DAY_MS: i64 = 86_400_000;
 
 /// Reads a time, in ms since 1970. Up to nine digits behind the point, which may be missing. `None` for any other text.
 pub(super) fn parse(text: &str) -> Option<i64> {

@@ -95,7 +95,9 @@ impl Sender {
         let (text, signature) = (string_to_sign(request, operation), given_signature(request));
         let expected = match header(request, SIGNATURE_V4) {
             Some(_) => {
-                required(request, "x-ots-signdate")?;
+                if !is_day_near(required(request, "x-ots-signdate")?, at) {
+                    return unauthenticated("Signature mismatch.");
+                }
                 required(request, "x-ots-signregion")?;
                 digest::base64(&v4::signature(&signer.key, &[&text, SERVICE].concat()))
             }
@@ -145,6 +147,13 @@ pub(super) fn header<'r>(request: &'r Request<'_>, name: &str) -> Option<&'r str
 
 fn required<'r>(request: &'r Request<'_>, name: &str) -> Answer<&'r str> {
     header(request, name).map_or_else(|| parameter(format!("Missing header: {name}.")), Ok)
+}
+
+/// Whether a key for the day `given`, `YYYYMMDD`, may sign at `at`: that day in UTC and the days beside it, as the client's own zone
+/// may say. Otherwise a key that was made for one day would never end.
+fn is_day_near(given: &str, at: i64) -> bool {
+    let is_day = |at| date::format(at).chars().take(10).filter(|letter| *letter != '-').eq(given.chars());
+    [at - date::DAY_MS, at, at + date::DAY_MS].into_iter().any(is_day)
 }
 
 fn given_signature<'r>(request: &'r Request<'_>) -> &'r str {
@@ -251,6 +260,23 @@ mod tests {
         let signed = |key: &str| Signer { id: "testid".into(), key: key.into() }.authorization(&headers, "ListTable");
         assert_eq!(signed(SECRET), "OTS testid:RJquexEni4L3pNDYnmkekV9tKdw=");
         assert_eq!(signed(V4_KEY), "OTS testid:1MinbTH9uEoZPJleDzHgpp98zDA=");
+    }
+
+    /// A key is for one day: the day of the request, or one beside it in another zone.
+    #[test]
+    fn i6_a_key_of_the_fourth_kind_ends_with_its_day() {
+        let at = date::parse("2026-01-01T04:08:48.000Z").expect("a date");
+        for (given, is_near) in [
+            ("20251230", false),
+            ("20251231", true),
+            ("20260101", true),
+            ("20260102", true),
+            ("20260103", false),
+            ("2026-01-01", false),
+            ("", false),
+        ] {
+            assert_eq!(is_day_near(given, at), is_near, "{given}");
+        }
     }
 
     #[test]
