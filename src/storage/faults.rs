@@ -294,7 +294,7 @@ type Choose = Box<dyn Fn(&Call) -> bool>;
 /// Holds calls back, and makes calls fail, while a test wants it.
 #[derive(Default)]
 pub struct Gates {
-    held: RefCell<Option<Choose>>,
+    chosen: RefCell<Option<Choose>>,
     waiting: RefCell<Vec<Waker>>,
     failing: RefCell<Option<(Choose, Moment, Error, u32)>>,
 }
@@ -310,8 +310,13 @@ impl Gates {
         self.set_held(None);
     }
 
+    /// How many calls are held.
+    pub fn held(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
     fn set_held(&self, held: Option<Choose>) {
-        self.held.replace(held);
+        self.chosen.replace(held);
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
@@ -344,7 +349,7 @@ impl Gates {
 
 impl Hook for Gates {
     async fn before(&self, call: &Call) -> Result<()> {
-        poll_fn(|context| match &*self.held.borrow() {
+        poll_fn(|context| match &*self.chosen.borrow() {
             Some(choose) if choose(call) => {
                 self.waiting.borrow_mut().push(context.waker().clone());
                 Poll::Pending

@@ -1,6 +1,7 @@
 //! A full disk: stored data opens, is read and can be deleted. With space again, writes work as before.
 
 use crate::store::*;
+use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options};
@@ -395,6 +396,31 @@ fn q_rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
         let deleted = store.env.run(instance.write_row(&delete("t", id(i)), None));
         assert!(deleted.is_ok(), "the deletion {i}: {:?}", deleted.err());
     }
+}
+
+/// The units of reads are stored by a commit of their own. A deletion behind it does not fail with it.
+#[test]
+fn q_a_deletion_behind_the_units_of_reads_gets_the_reserve() {
+    let store = filled(RESERVE);
+    store.env.run(store.instance.close());
+    fill_up(&store.storage);
+    let gates = Rc::new(Gates::default());
+    let instance = store.opened_with(Rc::clone(&gates)).expect("opened");
+    store.env.run_until_idle();
+    let read = || {
+        let request = GetRow { table: TableName::parse("t").expect("a name"), key: id(1), options: versions(1) };
+        store.env.run(instance.get_row(&request, &mut Rows::default())).expect("read");
+    };
+    read();
+    store.env.advance(1000);
+    gates.hold(|call| matches!(call, Call::Commit(_)));
+    read();
+    store.env.run_until_idle();
+    assert_eq!(gates.held(), 1, "the units are on their way");
+    let deletion = delete("t", id(1));
+    let (deleted, ()) = store.env.run(join(instance.write_row(&deletion, None), async { gates.open() }));
+    assert_eq!(code(deleted.map_err(|failure| failure.error)), None);
+    assert!(instance.metrics().reserve_bytes < RESERVE as u64);
 }
 
 /// A disk that keeps what was deleted until it was asked for it often enough.

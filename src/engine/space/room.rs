@@ -43,7 +43,11 @@ impl Space {
         error: &Error,
         releases: u64,
     ) -> bool {
-        if error.code() != Code::QuotaExceeded || group.is_some_and(|group| !group.frees()) {
+        // Where the meter's own writes find no room, the deletions behind them would fail with them.
+        let frees = |group: &Rc<Group>| {
+            group.frees() || !group.adds() && self.store.line.pending.borrow().frees_next()
+        };
+        if error.code() != Code::QuotaExceeded || !group.is_none_or(frees) {
             return false;
         }
         self.release_reserve(releases, true).await || self.squeeze(SQUEEZES).await
