@@ -1,14 +1,9 @@
 //! The door of the Azure Table service: requests of any bytes, and sound ones that were damaged.
 
-use super::NOW;
+use super::entrance::Entrance;
 use super::input::Input;
-use std::rc::Rc;
 use tabstore::doors::azure::answer;
 use tabstore::doors::{Access, Request, Response};
-use tabstore::engine::{ClockMode, Engine, Options};
-use tabstore::env::sim::SimEnv;
-use tabstore::storage::MemoryStorage;
-use tabstore::tablestore::{Instance, InstanceOptions, Right, Rights};
 
 /// An entity of an account that no input names.
 const KNOWN: &str = "https://knownaccount.table.core.windows.net/Known(PartitionKey='p',RowKey='r')";
@@ -89,18 +84,12 @@ const SOUND: [(&str, &str, &[Header], &str); 20] = [
 /// Each request gets an answer of the protocol, none a fault of the program, and a stranger gets nothing.
 pub(crate) fn azure(data: &[u8]) {
     let mut input = Input::new(data);
-    let env = SimEnv::new(NOW);
-    let options = Options { clock: ClockMode::Injected, ..Options::default() };
-    let instance = env.run(async {
-        let engine = Engine::open(MemoryStorage::new(), Rc::new(env.clone()), options).await.expect("opens");
-        Instance::open(engine, InstanceOptions::default()).await.expect("opens")
-    });
-    let made = env.run(instance.access_keys().create(Rights::of(&[Right::Read, Right::Write, Right::Admin])));
-    let secret = made.expect("made").secret;
-    let pass = |request: &Request<'_>, access| env.run(answer(&instance, request, access, None)).expect("answered");
+    let entrance = Entrance::new();
+    let Entrance { env, instance, .. } = &entrance;
+    let pass = |request: &Request<'_>, access| env.run(answer(instance, request, access, None)).expect("answered");
     let send = |method, url: &str, body: &str| {
         let headers = vec![("Accept", JSON)];
-        pass(&Request { method, url, headers, body: body.as_bytes() }, Access::Secret(&secret)).status
+        pass(&Request { method, url, headers, body: body.as_bytes() }, entrance.known()).status
     };
     let (base, _) = KNOWN.rsplit_once('/').expect("a place");
     assert_eq!(send("POST", &format!("{base}/Tables"), r#"{"TableName":"Known"}"#), 201);
@@ -110,7 +99,7 @@ pub(crate) fn azure(data: &[u8]) {
         let (method, url, headers, body) = if input.one_in(8) { any(&mut input) } else { damaged(&mut input) };
         let headers = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         let request = Request { method: &method, url: &url, headers, body: &body };
-        let access = [Access::Off, Access::Off, Access::Secret(&secret), Access::Signed][input.pick(4)];
+        let access = entrance.any(&mut input);
         let response = pass(&request, access);
         check(&response);
         if access == Access::Signed {

@@ -9,6 +9,7 @@ mod blocks;
 #[path = "../../xtask/src/contract/described.rs"]
 mod described;
 mod draw;
+mod entrance;
 mod frame;
 mod input;
 mod tablestore;

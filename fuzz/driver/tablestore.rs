@@ -2,14 +2,10 @@
 //! are right, so that what is behind them is reached.
 
 use super::NOW;
+use super::entrance::Entrance;
 use super::input::Input;
-use std::rc::Rc;
 use tabstore::doors::tablestore::answer;
 use tabstore::doors::{Access, Request, Response};
-use tabstore::engine::{ClockMode, Engine, Options};
-use tabstore::env::sim::SimEnv;
-use tabstore::storage::MemoryStorage;
-use tabstore::tablestore::{Instance, InstanceOptions, Right, Rights};
 
 /// A table that no input names.
 const KNOWN: &str = "a_table_that_no_input_names";
@@ -333,18 +329,12 @@ pub(crate) fn tablestore(data: &[u8]) {
 /// The same. Returns the number of requests on rows by those who may pass, and of those that were done.
 pub(crate) fn done_at_the_door(data: &[u8]) -> (usize, usize) {
     let mut input = Input::new(data);
-    let env = SimEnv::new(NOW);
-    let options = Options { clock: ClockMode::Injected, ..Options::default() };
-    let instance = env.run(async {
-        let engine = Engine::open(MemoryStorage::new(), Rc::new(env.clone()), options).await.expect("opens");
-        Instance::open(engine, InstanceOptions::default()).await.expect("opens")
-    });
-    let made = env.run(instance.access_keys().create(Rights::of(&[Right::Read, Right::Write, Right::Admin])));
-    let secret = made.expect("made").secret;
+    let entrance = Entrance::new();
+    let Entrance { env, instance, .. } = &entrance;
     let pass = |operation: &str, body: &[u8], access| {
         let url = format!("/{operation}");
         let request = Request { method: "POST", url: &url, headers: vec![("x-ots-accesskeyid", "x")], body };
-        env.run(answer(&instance, &request, access, None)).expect("answered")
+        env.run(answer(instance, &request, access, None)).expect("answered")
     };
     for table in [KNOWN, "t"] {
         let column = Message::default().bytes(1, "id").number(2, 1);
@@ -366,7 +356,7 @@ pub(crate) fn done_at_the_door(data: &[u8]) -> (usize, usize) {
         for _ in 0..input.of(&[0, 0, 0, 0, 0, 1, 1, 4]) {
             damage(&mut bytes, &mut input);
         }
-        let access = [Access::Off, Access::Off, Access::Secret(&secret), Access::Signed][input.pick(4)];
+        let access = entrance.any(&mut input);
         let response = pass(operation, &bytes, access);
         check(operation, &response);
         if access != Access::Signed && operation.contains("Row") {

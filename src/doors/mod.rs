@@ -6,7 +6,7 @@
 pub mod azure;
 pub mod tablestore;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::wire::{Decoded, Reader, put_bytes, put_uv};
 use crate::modules::Module;
 use std::pin::Pin;
@@ -18,6 +18,34 @@ pub enum Passed<R> {
     Answered(R),
     /// Nothing was done: this module has to be loaded first.
     Needs(Module),
+}
+
+impl<R> Passed<R> {
+    /// The response, where all code is there.
+    ///
+    /// # Errors
+    /// A module is missing.
+    pub fn answered(self) -> Result<R> {
+        match self {
+            Self::Answered(response) => Ok(response),
+            Self::Needs(module) => Err(Error::internal(format!("the module {} is missing", module.name()))),
+        }
+    }
+}
+
+impl Passed<Response> {
+    /// The response in bytes, and whether it is an error (I5).
+    #[inline(always)]
+    fn into_bytes(self) -> Passed<(Vec<u8>, bool)> {
+        match self {
+            Self::Answered(response) => {
+                let mut out = Vec::with_capacity(response.body.len() + 512);
+                response.write(&mut out);
+                Passed::Answered((out, response.status >= 400))
+            }
+            Self::Needs(module) => Passed::Needs(module),
+        }
+    }
 }
 
 /// A request on its way: its response in bytes, and whether that is an error (I5).
@@ -67,9 +95,14 @@ impl<'a> Request<'a> {
     /// ```
     ///
     /// # Errors
-    /// Damage.
+    /// Bytes that are no request.
     #[inline(always)]
-    pub fn read(bytes: &'a [u8]) -> Decoded<(Self, Access<'a>)> {
+    pub fn read(bytes: &'a [u8]) -> Result<(Self, Access<'a>)> {
+        Self::decode(bytes).map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))
+    }
+
+    #[inline(always)]
+    fn decode(bytes: &'a [u8]) -> Decoded<(Self, Access<'a>)> {
         let mut reader = Reader::new(bytes);
         let access = match reader.u8()? {
             0 => Access::Signed,

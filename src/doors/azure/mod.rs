@@ -31,7 +31,7 @@ use super::{Access, Passed, Passing, Request, Response};
 use crate::azure::text::split;
 use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp, Setting};
 use crate::engine::Origin;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::modules::{self, Module};
 use crate::tablestore::{Instance, Right};
 use auth::Grant;
@@ -58,15 +58,8 @@ type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
 #[inline(never)]
 pub fn pass<'a>(instance: &'a Instance, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
     Box::pin(async move {
-        let (request, access) = Request::read(request)
-            .map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))?;
-        let response = match respond(instance, &request, access, origin).await? {
-            Passed::Answered(response) => response,
-            Passed::Needs(module) => return Ok(Passed::Needs(module)),
-        };
-        let mut out = Vec::with_capacity(response.body.len() + 512);
-        response.write(&mut out);
-        Ok(Passed::Answered((out, response.status >= 400)))
+        let (request, access) = Request::read(request)?;
+        Ok(respond(instance, &request, access, origin).await?.into_bytes())
     })
 }
 
@@ -80,10 +73,7 @@ pub async fn answer(
     access: Access<'_>,
     origin: Option<Origin>,
 ) -> Result<Response> {
-    match respond(instance, request, access, origin).await? {
-        Passed::Answered(response) => Ok(response),
-        Passed::Needs(module) => Err(Error::internal(format!("the module {} is missing", module.name()))),
-    }
+    respond(instance, request, access, origin).await?.answered()
 }
 
 /// Answers a request, if all code is there that it needs.
