@@ -11,7 +11,7 @@ import type { Database, LiveRows } from "../src/index.js";
 import { between, define, t, type TypedDatabase } from "../src/schema/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { connected, NOW, same, seen } from "./support/cloud.js";
-import { DOOR_KEY, doorFetch, hasDoor } from "./support/door.js";
+import { DOOR_KEY, doorFetch } from "./support/door.js";
 import { code, load, skip } from "./support/package.js";
 import { ENDPOINT, SIGNER, TestService } from "./support/service.js";
 import { ids } from "./support/timeline.js";
@@ -121,14 +121,9 @@ test("an application with typed tables sees the same through a connection", { sk
   assert.ok(service.operations.includes("StartLocalTransaction"));
 });
 
-test("an application with typed tables sees the same through a connection, through the door", { skip }, async (t) => {
+test("an application with typed tables sees the same through a connection, through the door", { skip }, async () => {
   const behind = await (await load()).open("demo", { storage: "memory", clock: { now: NOW } });
-  if (hasDoor(behind)) {
-    await compareTyped(behind, { fetch: doorFetch(behind), verify: "always" }, DOOR_KEY);
-    return;
-  }
-  await behind.close();
-  t.skip("this build has no door for the service's protocol");
+  await compareTyped(behind, { fetch: doorFetch(behind), verify: "always" }, DOOR_KEY);
 });
 
 test("L1: timelines work through a connection", { skip }, async () => {

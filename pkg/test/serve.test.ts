@@ -72,33 +72,31 @@ test("I6: a request names this server by an address of the loopback interface or
   }
 });
 
-test("a room lets in as many as it has units for, in their order, and one that is too large alone", async () => {
-  const room = new Room(10);
+test("a room lets in as many as it has places for, and then whoever waits, in their order", async () => {
+  const room = new Room(2);
   const order: string[] = [];
-  const enter = async (name: string, units: number): Promise<{ leave(): void }> => {
-    const place = await room.enter(units);
+  const enter = async (name: string): Promise<{ leave(): void }> => {
+    const place = await room.enter();
     order.push(name);
     return place;
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const [a, b] = [await enter("a", 4), await enter("b", 6)];
-  const [large, small] = [enter("large", 11), enter("small", 1)];
+  const [a, b] = [await enter("a"), await enter("b")];
+  const [third, fourth] = [enter("c"), enter("d")];
   await turn();
+  assert.deepEqual(order, ["a", "b"]);
   a.leave();
   a.leave();
   await turn();
-  assert.deepEqual(order, ["a", "b"], "a place is given back once, and the small one does not overtake");
+  assert.deepEqual(order, ["a", "b", "c"], "a place is given back once, and the last one does not overtake");
+  (await third).leave();
   b.leave();
-  const placeOfLarge = await large;
-  await turn();
-  assert.deepEqual(order, ["a", "b", "large"]);
   let isEmpty = false;
   const emptied = room.whenEmpty().then(() => void (isEmpty = true));
-  placeOfLarge.leave();
-  const placeOfSmall = await small;
+  const last = await fourth;
   await turn();
   assert.ok(!isEmpty, "somebody who waited has come in");
-  placeOfSmall.leave();
+  last.leave();
   await emptied;
   await room.whenEmpty();
 });

@@ -39,6 +39,19 @@ export interface StreamSource {
   awaitRecords(shardIterators: readonly string[], call: CallOptions): Promise<void>;
 }
 
+/** The call that enables the stream of a table. */
+const ENABLING = "updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } })";
+
+/** The error of a table without a stream. `enabling`: the call that gives it one. */
+export const noStream = (tableName: string, enabling = ENABLING): TabStoreError =>
+  new TabStoreError({
+    code: "OTSObjectNotExist",
+    status: 404,
+    retryable: false,
+    message: `Table '${tableName}' has no stream.`,
+    hint: `Enable it: ${enabling}.`,
+  });
+
 /** The shards of a stream, parents before children. */
 export async function shardsOf(source: Pick<StreamSource, "describe">, streamId: string, call: CallOptions): Promise<StreamShard[]> {
   const shards: StreamShard[] = [];

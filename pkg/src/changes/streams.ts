@@ -5,8 +5,8 @@ import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { TAG } from "../codec/contract.js";
 import { setField } from "../codec/field.js";
 import { Reader } from "../codec/reader.js";
-import { local, TabStoreError } from "../types/errors.js";
-import { readChanges as read, type ShardStart, shardsOf as allShards, type StreamSource } from "./reader.js";
+import { local } from "../types/errors.js";
+import { noStream, readChanges as read, type ShardStart, shardsOf as allShards, type StreamSource } from "./reader.js";
 import type {
   Change,
   ChangedCell,
@@ -130,9 +130,9 @@ export async function describeStream(client: Client, request: DescribeStreamRequ
 /** Whether a table is one of an Azure account, whose rows only the entry for it can read. */
 export const isOfAccount = (tableName: string): boolean => tableName.includes("/");
 
-/** The call that enables the stream of a table. */
-function enabling(tableName: string): string {
-  if (!isOfAccount(tableName)) return "updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } })";
+/** The call that enables the stream of a table, where it is another one than for most. */
+function enabling(tableName: string): string | undefined {
+  if (!isOfAccount(tableName)) return undefined;
   const [account, table] = tableName.split("/");
   return `azure(db, "${account}").table("${table}").enableStream({ expirationHours: 24 })`;
 }
@@ -141,13 +141,7 @@ function enabling(tableName: string): string {
 export async function streamOf(client: Client, tableName: string, what: string, call: CallOptions): Promise<StreamDescription> {
   const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, what), call);
   if (stream !== undefined) return stream;
-  throw new TabStoreError({
-    code: "OTSObjectNotExist",
-    status: 404,
-    retryable: false,
-    message: `Table '${tableName}' has no stream.`,
-    hint: `Enable it: ${enabling(tableName)}.`,
-  });
+  throw noStream(tableName, enabling(tableName));
 }
 
 /** The shards of a stream, parents before children. */

@@ -1,7 +1,7 @@
 /** Rows that the service has given. */
 
 import { TAG } from "../codec/contract.js";
-import { setField } from "../codec/field.js";
+import { jsonFields, setField } from "../codec/field.js";
 import type { CellRow, CellVisitor } from "../codec/page.js";
 import { named } from "../types/named.js";
 import type { Row } from "../types/row.js";
@@ -142,14 +142,9 @@ export class CloudRow implements CellRow {
     return { primaryKey: this.primaryKey, columns: this.columns };
   }
 
-  /** For `JSON.stringify`, which fails on a bigint and would write bytes as an object. */
+  /** For `JSON.stringify`. */
   toJSON(): Record<string, unknown> {
-    const object: Record<string, unknown> = this.toObject();
-    for (const [name, value] of Object.entries(object)) {
-      if (typeof value === "bigint") setField(object, name, String(value));
-      else if (value instanceof Uint8Array) setField(object, name, Array.from(value));
-    }
-    return object;
+    return jsonFields(this.toObject());
   }
 }
 named(CloudRow, "Row");

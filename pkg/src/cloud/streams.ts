@@ -1,9 +1,8 @@
 /** Streams of the service: their shards and records, and the changes of a table. Loaded on first use. */
 
-import { readChanges as read, type StreamSource } from "../changes/reader.js";
+import { noStream, readChanges as read, type StreamSource } from "../changes/reader.js";
 import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { setField } from "../codec/field.js";
-import { TabStoreError } from "../types/errors.js";
 import type { CallOptions, KeyValue, Value } from "../types/rows.js";
 import type {
   Change,
@@ -132,14 +131,8 @@ export function readChanges(connection: Connection, pollInterval: number, reques
     },
     streamOf: async (tableName, call) => {
       const { stream } = await describeTable(connection, { tableName, ...call });
-      if (stream !== null) return stream;
-      throw new TabStoreError({
-        code: "OTSObjectNotExist",
-        status: 404,
-        retryable: false,
-        message: `Table '${tableName}' has no stream.`,
-        hint: "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
-      });
+      if (stream === null) throw noStream(tableName);
+      return stream;
     },
     describe: (streamId, inclusiveStartShardId, call) => describeStream(connection, { streamId, inclusiveStartShardId, ...call }),
     iteratorOf: (streamId, shardId, start, call) => getShardIterator(connection, { streamId, shardId, ...start, ...call }),

@@ -13,7 +13,7 @@
  * once for each page (otherwise 1.1 us for each string), and strings are cut out of it (0.1 us).
  */
 
-import { setField } from "./field.js";
+import { jsonFields, setField } from "./field.js";
 import { local } from "../types/errors.js";
 import { named } from "../types/named.js";
 import type { Row } from "../types/row.js";
@@ -458,14 +458,9 @@ export class PageRow implements CellRow {
     return { primaryKey: this.primaryKey, columns: this.columns };
   }
 
-  /** For `JSON.stringify`, which fails on a bigint and would write bytes as an object. */
+  /** For `JSON.stringify`. */
   toJSON(): Record<string, unknown> {
-    const object: Record<string, unknown> = this.toObject();
-    for (const [name, value] of Object.entries(object)) {
-      if (typeof value === "bigint") setField(object, name, String(value));
-      else if (value instanceof Uint8Array) setField(object, name, Array.from(value));
-    }
-    return object;
+    return jsonFields(this.toObject());
   }
 }
 named(PageRow, "Row");

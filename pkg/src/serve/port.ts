@@ -175,7 +175,7 @@ export class Port {
 
   /** Calls the service. A call has its place until the engine has done it and its answer has been sent. */
   private async call(request: IncomingMessage, response: ServerResponse, target: string, body: Buffer): Promise<void> {
-    const place = await this.options.limits.calls.enter(1);
+    const place = await this.options.limits.calls.enter();
     let answer: ServiceAnswer;
     try {
       const url = `http://${request.headers.host}${target}`;

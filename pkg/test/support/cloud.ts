@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { connect } from "../../src/cloud/index.js";
 import type { ConnectOptions } from "../../src/cloud/types.js";
 import type { Database, OpenOptions, Row } from "../../src/index.js";
-import { DOOR_KEY, doorFetch, hasDoor } from "./door.js";
+import { DOOR_KEY, doorFetch } from "./door.js";
 import { load, skip } from "./package.js";
 import { ENDPOINT, SIGNER, TestService } from "./service.js";
 
@@ -79,7 +79,7 @@ const RETRY = { minDelay: 1, attempts: 3 };
 
 /**
  * Registers tests that run an application on an instance and through a connection to one, and compare what it saw: by the server of the
- * tests, and by the engine's own door where this build has one.
+ * tests, and by the engine's own door.
  */
 export function same(name: string, application: Application, options: Pick<ConnectOptions, "integers"> = {}, open: OpenOptions = {}): void {
   const compare = async (connecting: (behind: Database) => Promise<Database>, behind: Database): Promise<void> => {
@@ -96,13 +96,8 @@ export function same(name: string, application: Application, options: Pick<Conne
     const { db, behind } = await connected(options, open);
     await compare(async () => db, behind);
   });
-  test(`${name}, through the door`, { skip }, async (t) => {
+  test(`${name}, through the door`, { skip }, async () => {
     const behind = await (await load()).open("demo", { storage: "memory", clock: { now: NOW }, ...open });
-    if (!hasDoor(behind)) {
-      await behind.close();
-      t.skip("this build has no door for the service's protocol");
-      return;
-    }
     const connecting = () => connect(ENDPOINT, DOOR_KEY, { fetch: doorFetch(behind), pollInterval: 5, retry: RETRY, verify: "always", ...options });
     await compare(connecting, behind);
   });
