@@ -44,9 +44,7 @@ impl Space {
         releases: u64,
     ) -> bool {
         // Where the meter's own writes find no room, the deletions behind them would fail with them.
-        let frees = |group: &Rc<Group>| {
-            group.frees() || !group.adds() && self.store.line.pending.borrow().frees_next()
-        };
+        let frees = |group: &Rc<Group>| group.frees() || !group.adds() && self.store.line.pending.borrow().frees_next();
         if error.code() != Code::QuotaExceeded || !group.is_none_or(frees) {
             return false;
         }
