@@ -174,6 +174,10 @@ impl Wiring for Engine {
             News::WorkDue => self.start_background(),
             News::Ended => {
                 self.space.reserve.end();
+                // Another tab opens its file next.
+                if let Some(second) = self.store.cache.second.get() {
+                    second.close();
+                }
                 // Edits wait too.
                 self.commits.kick();
             }

@@ -27,6 +27,7 @@ mod overlay;
 mod passing;
 mod pieces;
 mod power;
+mod second_cache;
 mod space;
 
 type Cells = Vec<(String, i64, i64)>;

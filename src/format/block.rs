@@ -150,6 +150,11 @@ impl Block {
         &self.names
     }
 
+    /// Where the key of the entry with this index lies in the payload. Its length is before it, and the rest of the entry behind.
+    pub(super) fn place(&self, index: usize) -> Option<(u32, u32)> {
+        self.keys.place(index)
+    }
+
     /// Its payload.
     pub(super) fn payload(&self) -> &[u8] {
         &self.raw

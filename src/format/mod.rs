@@ -7,6 +7,7 @@
 
 pub mod block;
 pub mod block_columns;
+pub mod block_slices;
 pub mod columns;
 pub mod fragment;
 pub mod log;

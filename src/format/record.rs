@@ -161,6 +161,12 @@ fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -
     (RAW, rows)
 }
 
+/// The checksum of a sealed record.
+#[must_use]
+pub fn sum(record: &[u8]) -> u64 {
+    record.get(12..HEADER).and_then(<[u8]>::first_chunk).map_or(0, |sum| u64::from_le_bytes(*sum))
+}
+
 /// The version of a record's format.
 #[must_use]
 pub fn version(record: &[u8]) -> u8 {

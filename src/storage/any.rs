@@ -2,6 +2,7 @@
 //!
 //! A call gives a boxed future: the future of a storage is large, and the engine awaits it in many places.
 
+use super::files::File;
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId};
 use crate::error::Result;
 use bytes::Bytes;
@@ -29,6 +30,7 @@ pub trait BoxedStorage {
     fn list_segments<'a>(&'a self) -> Boxed<'a, Result<Vec<SegmentId>>>;
     fn delete_segments<'a>(&'a self, segments: &'a [SegmentId]) -> Boxed<'a, Result<()>>;
     fn squeeze<'a>(&'a self) -> Boxed<'a, bool>;
+    fn scratch(&self) -> Option<Boxed<'_, Option<Box<dyn File>>>>;
     fn close<'a>(&'a self) -> Boxed<'a, ()>;
     fn newest_log(&self) -> Option<LogNumber>;
     fn has_log_in_files(&self) -> bool;
@@ -94,6 +96,10 @@ macro_rules! boxed_storage {
 
             fn squeeze<'a>(&'a self) -> $crate::storage::Boxed<'a, bool> {
                 Box::pin($crate::storage::Storage::squeeze(self))
+            }
+
+            fn scratch(&self) -> Option<$crate::storage::Boxed<'_, Option<Box<dyn $crate::storage::files::File>>>> {
+                $crate::storage::Storage::scratch(self)
             }
 
             fn close<'a>(&'a self) -> $crate::storage::Boxed<'a, ()> {

@@ -3,8 +3,9 @@
 //! A [`Hooked`] storage shows every call to a [`Hook`], before it and after it took effect, and every record that is
 //! read. The hooks here fail, wait, count, damage and record calls. They stack, because a hooked storage is a storage.
 
+use super::files::File;
 use super::{
-    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage,
+    BlockId, Boxed, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage,
     SegmentId, Storage,
 };
 use crate::error::{Code, Error, Result};
@@ -184,6 +185,10 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
     async fn squeeze(&self) -> bool {
         let hooked = self.hook.squeeze();
         self.inner.squeeze().await || hooked
+    }
+
+    fn scratch(&self) -> Option<Boxed<'_, Option<Box<dyn File>>>> {
+        self.inner.scratch()
     }
 
     fn has_log_in_files(&self) -> bool {

@@ -109,6 +109,11 @@ pub trait Storage: 'static {
         false
     }
 
+    /// Opens a file beside it for what may be lost, where there are files. No other process has it open then.
+    fn scratch(&self) -> Option<Boxed<'_, Option<Box<dyn files::File>>>> {
+        None
+    }
+
     /// Releases everything this storage holds. Idempotent.
     async fn close(&self);
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::base::missing::Missing;
 use crate::engine::base::options::Options;
+use crate::engine::segment::secondary_cache::StoreMark;
 use crate::engine::store::raw_record::RawRecord;
 use crate::engine::versions::manifest::{self, Segments, StoredVersion};
 use crate::engine::versions::version::Version;
@@ -9,11 +10,13 @@ use crate::error::{Code, Error, Result};
 use crate::format::record::Place;
 use crate::storage::{AnyStorage, LogNumber, ManifestId};
 use bytes::Bytes;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// The contents of the storage.
 pub(crate) struct Contents {
     pub(crate) opened: StoredVersion,
+    /// The state that they are of.
+    pub(crate) mark: StoreMark,
     pub(crate) log: Vec<RawRecord>,
 }
 
@@ -34,9 +37,10 @@ pub(crate) fn log_start(version: &Version) -> LogNumber {
 
 /// Reads the manifests and their log at one instant, because the current leader may still commit.
 pub(crate) async fn read(storage: &AnyStorage) -> Result<Contents> {
-    let opened = RefCell::new(StoredVersion::default());
+    let (opened, mark) = (RefCell::new(StoredVersion::default()), Cell::new(StoreMark::default()));
     let from = |manifests: &[(ManifestId, Bytes)]| {
         *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
+        mark.set(manifests.first().map(|(id, record)| StoreMark::new(*id, record)).unwrap_or_default());
         Ok(log_start(&opened.borrow().version))
     };
     let log = storage.load(&from).await?.log;
@@ -51,7 +55,7 @@ pub(crate) async fn read(storage: &AnyStorage) -> Result<Contents> {
     }
     // Remove the frames once: records are examined before the lead is taken, and replayed after.
     let log = log.into_iter().map(|(number, stored)| RawRecord::open(number, &stored)).collect::<Result<_>>()?;
-    Ok(Contents { opened, log })
+    Ok(Contents { opened, mark: mark.get(), log })
 }
 
 /// Reads the newest readable version and the readable log behind it. Also returns the number behind the log.
@@ -94,5 +98,5 @@ pub(crate) async fn read_what_is_whole(storage: &AnyStorage) -> Result<(Contents
     if opened.manifests.newest.0 > 0 && next == log_start(version) {
         missing.push(Missing::writes(Error::corrupt(Place::Log(next), "it is missing")));
     }
-    Ok((Contents { opened, log }, next, missing))
+    Ok((Contents { opened, mark: StoreMark::default(), log }, next, missing))
 }

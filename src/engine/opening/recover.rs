@@ -195,7 +195,7 @@ async fn open_damaged(storage: AnyStorage, env: Rc<dyn Env>, options: Options) -
 }
 
 fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Engine>> {
-    let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
+    let Opening { found: Contents { opened, mark, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
     let StoredVersion { manifests, record, version } = opened;
     let start = log_start(&version);
     let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
@@ -211,6 +211,7 @@ fn start(storage: AnyStorage, env: Rc<dyn Env>, options: Options, opening: Openi
     }
     if let Some(lead) = lead {
         engine.store.add_record(lead, 0, 0, 0);
+        engine.store.open_second_cache(mark);
     }
     Ok(engine)
 }

@@ -1,6 +1,7 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
 use super::rebuild::Rebuild;
+use super::secondary_cache::Second;
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::latch::Latch;
 use crate::env::Env;
@@ -119,6 +120,8 @@ pub(crate) struct BlockCache {
     /// Steps of the budget that background work has borrowed.
     lent: Cell<u64>,
     cache: RefCell<Cache<BlockId, DecodedRecord, ByMemory, FxBuildHasher>>,
+    /// The cache behind it, in a file.
+    pub(crate) second: Second,
     /// Records that are being read into the cache. Each is read and decompressed once for all readers.
     loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<DecodedRecord>>>>>,
     /// Damaged indexes that were rebuilt, and those of them that are not reported yet.
@@ -186,6 +189,7 @@ impl BlockCache {
             bytes: bytes as u64,
             lent: Cell::new(0),
             cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
+            second: Second::default(),
             loading: RefCell::default(),
             damaged: RefCell::default(),
             untold: RefCell::default(),
@@ -284,6 +288,14 @@ impl BlockCache {
     }
 
     /// Adds a record that was just written, so its first read finds it here.
+    pub(crate) fn add_written(&self, id: BlockId, record: DecodedRecord) {
+        if let Some(second) = self.second.get() {
+            second.put(id, &record, true);
+        }
+        self.insert(id, record);
+    }
+
+    /// Adds a record.
     pub(crate) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);
     }
@@ -293,11 +305,14 @@ impl BlockCache {
         let mut cache = self.cache.borrow_mut();
         cache.remove(&id);
         cache.remove(&BlockId { block: id.block | COLUMNS, ..id });
+        if let Some(second) = self.second.get() {
+            second.remove(id);
+        }
     }
 
     /// Reads records in one trip and pins them. They also go into the cache, except for a compaction, which does not read
     /// its blocks again. If another reader is already loading a record into the cache, this waits for it. A block that the
-    /// cache has as it is stored needs no trip.
+    /// cache has as it is stored needs no trip, nor does one of the second cache.
     pub(crate) async fn load(
         &self,
         storage: &AnyStorage,
@@ -331,13 +346,22 @@ impl BlockCache {
         Ok(())
     }
 
-    /// Pins a record of the cache, or the one that another reader has just loaded. Returns whether there is one. A block that was
+    /// Pins a record of the cache, the one that another reader has just loaded, or one of the second cache. Returns whether there is one. A block that was
     /// kept as it is stored is decoded now, and kept so.
+    #[inline(never)]
     fn pin(&self, id: BlockId, loaded: Option<DecodedRecord>, usage: Usage<'_>, pins: &mut Pins) -> Result<bool> {
         let cached = if usage.keeps() { self.cache.borrow_mut().get(&id).cloned() } else { None };
-        let Some(mut record) = cached.or(loaded) else { return Ok(false) };
+        let found = match cached.or(loaded) {
+            // Who reads blocks once looks after the stored ones.
+            None if usage.keeps() => self.second.get().and_then(|second| second.read(self, id, usage)),
+            found => found,
+        };
+        let Some(mut record) = found else { return Ok(false) };
         if let DecodedRecord::Stored(stored) = &record {
             record = open_block(id, stored, Usage::All)?.0;
+            if let Some(second) = self.second.get() {
+                second.put(id, &record, false);
+            }
             self.insert(id, record.clone());
         }
         pins.insert(id, record);

@@ -405,7 +405,7 @@ impl SegmentWriter {
     /// The finished records, in pieces to stage call by call. Their content is in the cache from now on.
     pub(crate) fn take_ready(&mut self, cache: &BlockCache) -> Vec<Staging> {
         for (id, block) in self.decoded.drain(..) {
-            cache.insert(id, block);
+            cache.add_written(id, block);
         }
         self.ready_bytes = 0;
         let mut calls: Vec<Staging> = Vec::new();

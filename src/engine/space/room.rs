@@ -45,15 +45,26 @@ impl Space {
     ) -> bool {
         // Where the meter's own writes find no room, the deletions behind them would fail with them.
         let frees = |group: &Rc<Group>| group.frees() || !group.adds() && self.store.line.pending.borrow().frees_next();
-        if error.code() != Code::QuotaExceeded || !group.is_none_or(frees) {
+        if error.code() != Code::QuotaExceeded {
+            return false;
+        }
+        if self.second_gives_up() {
+            return true;
+        }
+        if !group.is_none_or(frees) {
             return false;
         }
         self.release_reserve(releases, true).await || self.squeeze(SQUEEZES).await
     }
 
+    /// Has the second cache give its room back, if there is one. Returns whether there may be room now.
+    fn second_gives_up(&self) -> bool {
+        self.store.cache.second.get().is_some_and(|second| second.give_up())
+    }
+
     /// The same for records to stage: a part of the reserve stays for commits.
     pub(crate) async fn makes_room_to_stage(self: &Rc<Self>, releases: u64) -> bool {
-        self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
+        self.second_gives_up() || self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
     }
 
     /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
@@ -298,6 +309,8 @@ impl Space {
 
     /// The extra work before some commits: take the lead if it is due, and fill the reserve before rows are added.
     pub(crate) async fn make_room(self: &Rc<Self>, group: Option<&Rc<Group>>) -> Result<()> {
+        // The reserve comes first.
+        self.second_gives_up();
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;
         }

@@ -9,6 +9,7 @@ pub(super) mod leadership;
 pub(super) mod pending;
 pub(super) mod raw_record;
 pub(super) mod readiness;
+mod second_cache;
 
 use super::base::latch::Latch;
 use super::base::runtime::Runtime;

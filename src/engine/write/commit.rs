@@ -149,7 +149,16 @@ impl Commits {
         }
         let stored = loop {
             let ((commit, stored), releases) = (self.prepare(group, edits)?, self.space.reserve.releases());
-            let Err(error) = self.runtime.storage.commit(commit).await else { break stored };
+            let second = self.store.cache.second.get();
+            if let Some(second) = second {
+                second.expect(&commit, stored.version.as_ref().map(|(_, version)| version));
+            }
+            let Err(error) = self.runtime.storage.commit(commit).await else {
+                if let Some(second) = second {
+                    second.settle();
+                }
+                break stored;
+            };
             if !Box::pin(self.space.makes_room_for(group, &error, releases)).await {
                 return Err(error);
             }

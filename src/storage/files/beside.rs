@@ -30,14 +30,15 @@
 mod leader;
 mod takeover;
 
-use super::folder::SharedFolder;
+use super::folder::{File, SharedFolder};
 use super::journal::Failure;
 use super::{TURN_BYTES, frame, there_was_more};
 use crate::collections::turns::Turns;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::{
-    BlockId, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed, fenced,
+    BlockId, Boxed, Commit, Durability, Fence, FencedStorage, Loaded, LogNumber, LogStart, SegmentId, Storage, closed,
+    fenced,
 };
 use bytes::Bytes;
 use futures_util::future::select;
@@ -63,6 +64,8 @@ const SLOW_US: u64 = 70;
 const OPENING_MS: u32 = 1000;
 /// The pair of files that is used unless a frozen leader has it.
 const USUAL: u64 = 1;
+/// The file for what may be lost.
+const SCRATCH: &str = "scratch";
 /// A close moves at most so many records to the storage.
 const MOVED: usize = 2000;
 
@@ -517,6 +520,15 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
 
     async fn squeeze(&self) -> bool {
         self.shared.storage.squeeze().await
+    }
+
+    fn scratch(&self) -> Option<Boxed<'_, Option<Box<dyn File>>>> {
+        let folder = &self.shared.folder;
+        if self.closed.get() || !folder.can_open() {
+            return None;
+        }
+        // Another tab may still have it open.
+        Some(Box::pin(async { folder.open(SCRATCH).await.ok().map(|file| Box::new(file) as _) }))
     }
 
     fn has_log_in_files(&self) -> bool {

@@ -104,7 +104,7 @@ pub(super) fn read_whole(file: &impl File) -> Result<Image> {
 ///
 /// # Errors
 /// `Corrupt` if the file ends before; errors of the file.
-pub(super) fn read_exactly(file: &impl File, at: u64, into: &mut [u8]) -> Result<()> {
+pub(crate) fn read_exactly(file: &(impl File + ?Sized), at: u64, into: &mut [u8]) -> Result<()> {
     let mut done = 0;
     while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(at + done as u64, rest)? {
@@ -119,7 +119,7 @@ pub(super) fn read_exactly(file: &impl File, at: u64, into: &mut [u8]) -> Result
 ///
 /// # Errors
 /// Errors of the file; `QuotaExceeded` if it takes no more bytes. A part may be written then.
-pub(super) fn write_all(file: &impl File, at: u64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_all(file: &(impl File + ?Sized), at: u64, bytes: &[u8]) -> Result<()> {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         match file.write_at(at + done as u64, rest)? {

@@ -21,6 +21,7 @@ mod state;
 
 pub use beside::{Check, LogInFiles};
 pub use folder::{File, Folder, SharedFolder};
+pub(crate) use folder::{read_exactly, write_all};
 
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId, Storage, check_stage, closed};
 use crate::collections::sort::sort_by;

@@ -35,10 +35,23 @@ const prepare = () => {
       const root = await navigator.storage.getDirectory();
       return (await root.getDirectoryHandle("tabstore-logs", { create: true })).getDirectoryHandle(name);
     },
+    /** The files of the log. */
     async files(name) {
       const found = [];
-      for await (const file of (await F.folder(name)).keys()) found.push(file);
+      for await (const file of (await F.folder(name)).keys()) if (file !== "scratch") found.push(file);
       return found.sort();
+    },
+    /** What the file with copies of blocks begins with. Each opening of the file changes it. */
+    async copies(name) {
+      const file = await (await (await F.folder(name)).getFileHandle("scratch")).getFile();
+      return { size: file.size, turn: [...new Uint8Array(await file.slice(8, 16).arrayBuffer())].join() };
+    },
+    /** Deletes the blocks of rows in IndexedDB, but not the indexes behind them. */
+    async loseBlocks(name) {
+      const keys = await H.rawKeys(name, "blocks");
+      const rows = keys.filter(([segment], at) => segment > 3 && keys[at + 1]?.[0] === segment);
+      for (const key of rows) await H.rawPut(name, "blocks", key);
+      return rows.length;
     },
     /** The log records in IndexedDB, and the keys below them. */
     records: async (name) => (await H.rawKeys(name, "log")).filter((key) => key > 0).length,
@@ -194,5 +207,56 @@ for (const backend of BACKENDS) {
       t.note(`${stored} more rows of 10 KB`);
     },
     { needs: ["files", "quota", "resizing", "crash"] },
+  );
+}
+
+for (const backend of BACKENDS) {
+  test(
+    `P: after a reload rows come from copies in a file, whatever IndexedDB has (${backend})`,
+    async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const first = await openPage(t, context, server);
+      await first.evaluate(prepare);
+      await first.evaluate(async () => {
+        const db = await H.openSoon("copies");
+        await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+        const writer = db.writer("t");
+        for (let id = 0; id < 20_000; id++) {
+          const wait = writer.put({ primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
+          if (wait) await wait;
+        }
+        await writer.close();
+        await db.compact();
+        await db.close();
+      });
+      const before = await first.evaluate(() => F.copies("copies"));
+      assert.ok(before.size > 1_000_000 && before.size <= 16_777_216, `${before.size} bytes`);
+      await first.close();
+
+      const second = await openPage(t, context, server);
+      await second.evaluate(prepare);
+      const lost = await second.evaluate(async (turn) => {
+        globalThis.db = await H.openSoon("copies");
+        // The catalog and the indexes are read now.
+        await db.describeTable("t");
+        while ((await F.copies("copies")).turn === turn) await new Promise((resolve) => setTimeout(resolve, 5));
+        return F.loseBlocks("copies");
+      }, before.turn);
+      assert.ok(lost > 10, `${lost} blocks`);
+      const wrong = await second.evaluate(async () => {
+        const ids = Array.from({ length: 115 }, (_, at) => 7 + at * 173);
+        const isWrong = async (id) => (await db.getRow({ tableName: "t", primaryKey: { id } })).row?.get("text") !== H.noise(id, 60);
+        const alone = [];
+        for (const id of ids) if (await isWrong(id)) alone.push(id);
+        const together = await Promise.all(ids.map((id) => isWrong(id + 1)));
+        let rows = 0;
+        for await (const page of db.scanPages({ tableName: "t" })) rows += page.length;
+        return { alone, together: together.filter(Boolean).length, rows };
+      });
+      assert.deepEqual(wrong, { alone: [], together: 0, rows: 20_000 });
+      await second.evaluate(() => db.close());
+    },
+    { needs: ["files"] },
   );
 }

@@ -1,7 +1,7 @@
 //! Taking the lead: from a leader that has ended, one that is frozen, or nobody.
 
 use super::leader::{InStorage, Lead, Leader, LogImage, NextFiles, Note, Seen, lost, open_log};
-use super::{ATTEMPTS, CALLS, FIRST_PAUSE, PATIENCE_US, SLOW_US, Shared, USUAL};
+use super::{ATTEMPTS, CALLS, FIRST_PAUSE, PATIENCE_US, SCRATCH, SLOW_US, Shared, USUAL};
 use crate::error::{Code, Error, Result};
 use crate::storage::files::folder::{File as _, Image, SharedFolder};
 use crate::storage::files::journal::Journal;
@@ -263,7 +263,7 @@ impl<S: FencedStorage, D: SharedFolder> Shared<S, D> {
     /// Deletes the files of other pairs, among those that were there before. The usual pair stays.
     pub(super) fn forget_others(self: &Rc<Self>, note: Note, mut names: Vec<String>) {
         let usual = Note { pair: USUAL, ..note }.names();
-        names.retain(|name| !note.names().contains(name) && !usual.contains(name));
+        names.retain(|name| name != SCRATCH && !note.names().contains(name) && !usual.contains(name));
         let shared = Rc::downgrade(self);
         self.env.spawn(Box::pin(async move {
             for name in names {
