@@ -19,13 +19,13 @@
 use super::block::Block;
 use super::lz4;
 use super::names::Names;
+use super::record::sum_with;
 use super::sorted_keys::{SortedKeys, bytes_at};
 use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv, uv_length};
 use crate::model::BlockId;
 use bytes::Bytes;
 use std::cmp::Ordering;
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A slice takes entries until it has so many raw bytes.
 const SLICE_BYTES: usize = 4 << 10;
@@ -103,7 +103,7 @@ pub fn cut(id: BlockId, block: &Block) -> Decoded<SlicedBlock> {
         put_uv((next - first) as u64, &mut list);
         put_uv(raw.len() as u64, &mut list);
         put_uv(stored.len() as u64, &mut list);
-        list.extend_from_slice(&xxh3_64_with_seed(stored, seed(id) ^ count.wrapping_mul(SUM_STEP)).to_le_bytes());
+        list.extend_from_slice(&sum_with(seed(id) ^ count.wrapping_mul(SUM_STEP), &[stored]).to_le_bytes());
         put_bytes(block.key(first).unwrap_or_default(), &mut list);
         count += 1;
         first = next;
@@ -118,7 +118,7 @@ pub fn cut(id: BlockId, block: &Block) -> Decoded<SlicedBlock> {
     put_bytes(block.len().checked_sub(1).and_then(|last| block.key(last)).unwrap_or_default(), &mut bytes);
     let table = bytes.len();
     if let Some((sum, rest)) = bytes.split_at_mut_checked(SUM) {
-        sum.copy_from_slice(&xxh3_64_with_seed(rest, seed(id)).to_le_bytes());
+        sum.copy_from_slice(&sum_with(seed(id), &[rest]).to_le_bytes());
     }
     bytes.extend_from_slice(&slices);
     Ok(SlicedBlock { bytes, table })
@@ -135,7 +135,7 @@ impl SliceTable {
     pub fn open(id: BlockId, bytes: &[u8]) -> Decoded<Self> {
         let mut reader = Reader::new(bytes);
         let (sum, seed) = (reader.u64()?, seed(id));
-        if xxh3_64_with_seed(reader.rest(), seed) != sum {
+        if sum_with(seed, &[reader.rest()]) != sum {
             return Err(reader.damage("the sum of a slice table differs"));
         }
         let (base_stamp, base_seqno) = (reader.sv()?, reader.uv()?);
@@ -220,7 +220,7 @@ impl SliceTable {
         for (index, stored) in slices {
             let reader = Reader::new(stored);
             let slice = known(*index).ok_or_else(|| reader.damage("there is no such slice"))?;
-            let sum = xxh3_64_with_seed(stored, self.seed ^ (*index as u64).wrapping_mul(SUM_STEP));
+            let sum = sum_with(self.seed ^ (*index as u64).wrapping_mul(SUM_STEP), &[stored]);
             if stored.len() != slice.length as usize || sum != slice.sum {
                 return Err(reader.damage("the sum of a slice differs"));
             }

@@ -94,7 +94,14 @@ impl fmt::Display for Place {
 
 fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
     // The header's checksum seeds the payload's: one pass over each, and no streaming state.
-    xxh3_64_with_seed(payload, xxh3_64_with_seed(header, place.seed()))
+    sum_with(place.seed(), &[header, payload])
+}
+
+/// The xxh3-64 of the last part, seeded with that of the one before, and so on. In one place, because it is much code.
+#[inline(never)]
+#[must_use]
+pub(crate) fn sum_with(seed: u64, parts: &[&[u8]]) -> u64 {
+    parts.iter().fold(seed, |seed, part| xxh3_64_with_seed(part, seed))
 }
 
 /// Puts `payload` into its frame, compressed if that helps.

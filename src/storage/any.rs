@@ -3,16 +3,11 @@
 //! A call gives a boxed future: the future of a storage is large, and the engine awaits it in many places.
 
 use super::files::File;
-use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId};
+use super::{BlockId, Boxed, Commit, Durability, Loaded, LogNumber, LogStart, SegmentId};
 use crate::error::Result;
 use bytes::Bytes;
 use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
-use std::pin::Pin;
-
-/// The future of a call.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// The calls of a [`Storage`](super::Storage), with futures in boxes. [`boxed_storage!`](crate::boxed_storage) implements it.
 #[expect(missing_docs, reason = "the calls of Storage")]

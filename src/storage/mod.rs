@@ -13,13 +13,17 @@ pub mod files;
 mod memory;
 
 pub use crate::model::{BlockId, LogNumber, ManifestId, SegmentId};
-pub use any::{AnyStorage, Boxed, BoxedStorage};
+pub use any::{AnyStorage, BoxedStorage};
 pub use memory::MemoryStorage;
 
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use serde::Deserialize;
 use std::fmt;
+use std::pin::Pin;
+
+/// The future of a call.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// When a commit is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

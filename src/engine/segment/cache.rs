@@ -1,7 +1,7 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
 use super::rebuild::Rebuild;
-use super::secondary_cache::Second;
+use super::secondary_cache::{Second, SecondaryCache};
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::latch::Latch;
 use crate::env::Env;
@@ -141,6 +141,20 @@ fn open_block(id: BlockId, record: &Bytes, usage: Usage<'_>) -> Result<(DecodedR
         Ok((rows, false)) => Ok((DecodedRecord::Rows(Rc::new(rows)), false)),
         Err(damage) => Err(damaged(id, &damage)),
     }
+}
+
+/// Reads a block of the second cache, for a reader who keeps blocks. A whole one also goes into the first.
+/// A gate of [`Module::Files`].
+#[inline(never)]
+fn copy(first: &BlockCache, second: &dyn SecondaryCache, id: BlockId, usage: Usage<'_>) -> Option<DecodedRecord> {
+    let keys = if let Usage::Rows(keys) = usage { Some(keys) } else { None };
+    let (block, is_whole) = second.read(id, keys)?;
+    if !is_whole {
+        return Some(DecodedRecord::Rows(Rc::new(block)));
+    }
+    let record = DecodedRecord::Block(Rc::new(block));
+    first.insert(id, record.clone());
+    Some(record)
 }
 
 /// Gate of [`Module::Occasional`]: most pages never meet a damaged index.
@@ -289,10 +303,15 @@ impl BlockCache {
 
     /// Adds a record that was just written, so its first read finds it here.
     pub(crate) fn add_written(&self, id: BlockId, record: DecodedRecord) {
-        if let Some(second) = self.second.get() {
-            second.put(id, &record, true);
-        }
+        self.keep_copy(id, &record, true);
         self.insert(id, record);
+    }
+
+    /// Gives a block to the second cache.
+    fn keep_copy(&self, id: BlockId, record: &DecodedRecord, is_written: bool) {
+        if let (Some(second), DecodedRecord::Block(block)) = (self.second.get(), record) {
+            second.put(id, block, is_written);
+        }
     }
 
     /// Adds a record.
@@ -353,15 +372,13 @@ impl BlockCache {
         let cached = if usage.keeps() { self.cache.borrow_mut().get(&id).cloned() } else { None };
         let found = match cached.or(loaded) {
             // Who reads blocks once looks after the stored ones.
-            None if usage.keeps() => self.second.get().and_then(|second| second.read(self, id, usage)),
+            None if usage.keeps() => self.second.get().and_then(|second| copy(self, &**second, id, usage)),
             found => found,
         };
         let Some(mut record) = found else { return Ok(false) };
         if let DecodedRecord::Stored(stored) = &record {
             record = open_block(id, stored, Usage::All)?.0;
-            if let Some(second) = self.second.get() {
-                second.put(id, &record, false);
-            }
+            self.keep_copy(id, &record, false);
             self.insert(id, record.clone());
         }
         pins.insert(id, record);

@@ -20,19 +20,18 @@
 //!
 //! All of it is a gate of [`Module::Files`](crate::modules::Module::Files).
 
-use super::cache::{BlockCache, DecodedRecord, Usage};
 use super::secondary_cache::{IsLive, SecondaryCache, StoreMark};
 use crate::engine::versions::version::Version;
 use crate::env::Env;
 use crate::error::Result;
 use crate::format::block::Block;
 use crate::format::block_slices::{self, SliceTable, SlicedBlock};
+use crate::format::record::sum_with;
 use crate::format::wire::{Decoded, Reader};
 use crate::storage::files::{File, read_exactly, write_all};
 use crate::storage::{BlockId, Commit, SegmentId, closed};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"TabC");
 const VERSION: u32 = 1;
@@ -45,7 +44,7 @@ const SLOTS: u32 = 1024;
 /// next power of two.
 pub(crate) const PAGES_AT: u64 = 64 << 10;
 const PAGE: usize = 4 << 10;
-const PAGES: u32 = (4 << 10) - 16;
+pub(crate) const PAGES: u32 = (4 << 10) - 16;
 /// A block that takes more pages is not kept.
 const MOST_PAGES: u32 = 256;
 
@@ -120,14 +119,14 @@ fn place(slot: u32) -> u64 {
 }
 
 fn sealed(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
-    let sum = xxh3_64_with_seed(&bytes, seed);
+    let sum = sum_with(seed, &[&bytes]);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes
 }
 
 fn unsealed(bytes: &[u8], seed: u64) -> Option<Reader<'_>> {
     let (payload, sum) = bytes.split_at_checked(bytes.len().checked_sub(size_of::<u64>())?)?;
-    (xxh3_64_with_seed(payload, seed).to_le_bytes() == sum).then(|| Reader::new(payload))
+    (sum_with(seed, &[payload]).to_le_bytes() == sum).then(|| Reader::new(payload))
 }
 
 fn header(turn: u64, marks: [StoreMark; 2]) -> Vec<u8> {
@@ -385,8 +384,7 @@ impl FileCache {
 }
 
 impl SecondaryCache for FileCache {
-    fn put(&self, id: BlockId, record: &DecodedRecord, is_written: bool) {
-        let DecodedRecord::Block(block) = record else { return };
+    fn put(&self, id: BlockId, block: &Block, is_written: bool) {
         let is_too_large = || {
             let content = self.content.borrow();
             content.stored * 2 + content.recent > u64::from(PAGES) * PAGE as u64
@@ -402,23 +400,17 @@ impl SecondaryCache for FileCache {
         }
     }
 
-    fn read(&self, first: &BlockCache, id: BlockId, usage: Usage<'_>) -> Option<DecodedRecord> {
-        let keys = if let Usage::Rows(keys) = usage { Some(keys) } else { None };
+    fn read(&self, id: BlockId, keys: Option<&[&[u8]]>) -> Option<(Block, bool)> {
         let content = self.content.borrow();
         let at = content.find(id)?;
         let (_, kept) = content.blocks.get(at)?;
         let table = self.table(&content, id, kept);
-        let Some((block, is_whole)) = table.and_then(|table| self.read_kept(&table, kept, keys)) else {
+        let read = table.and_then(|table| self.read_kept(&table, kept, keys));
+        if read.is_none() {
             drop(content);
             self.content.borrow_mut().remove(at);
-            return None;
-        };
-        if !is_whole {
-            return Some(DecodedRecord::Rows(Rc::new(block)));
         }
-        let record = DecodedRecord::Block(Rc::new(block));
-        first.insert(id, record.clone());
-        Some(record)
+        read
     }
 
     fn remove(&self, id: BlockId) {

@@ -1,7 +1,7 @@
 //! The second cache of blocks, behind the one in memory, and what the engine tells it.
 
-use super::cache::{BlockCache, DecodedRecord, Usage};
 use crate::engine::versions::version::Version;
+use crate::format::block::Block;
 use crate::format::record;
 use crate::storage::{BlockId, Commit, ManifestId, SegmentId};
 use std::cell::OnceCell;
@@ -24,10 +24,10 @@ impl StoreMark {
 /// A cache of blocks that outlives the engine. It may lose any of them. It never has another block than the stored one.
 pub(crate) trait SecondaryCache {
     /// Keeps a block that was just written, or one that was read again.
-    fn put(&self, id: BlockId, record: &DecodedRecord, is_written: bool);
+    fn put(&self, id: BlockId, block: &Block, is_written: bool);
 
-    /// A block, or the rows of it that a reader wants who keeps blocks. A whole one also goes into the first cache.
-    fn read(&self, first: &BlockCache, id: BlockId, usage: Usage<'_>) -> Option<DecodedRecord>;
+    /// A block; with `keys`, which ascend, one that has the rows of these keys at least. Says whether it is the whole block.
+    fn read(&self, id: BlockId, keys: Option<&[&[u8]]>) -> Option<(Block, bool)>;
 
     /// Forgets a block, because its segment was deleted.
     fn remove(&self, id: BlockId);

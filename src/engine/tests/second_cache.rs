@@ -1,10 +1,16 @@
 //! The second cache, in a file beside the storage: what it spares, and that it never has another row than the storage.
 
 use super::*;
-use crate::engine::segment::file_cache::PAGES_AT;
+use crate::engine::segment::file_cache::{FileCache, PAGES, PAGES_AT};
+use crate::engine::segment::secondary_cache::{SecondaryCache, StoreMark};
+use crate::format::block::{Block, BlockBuilder};
+use crate::format::columns::Form;
+use crate::format::fragment::{self, FragmentHead};
+use crate::format::record::Place;
 use crate::storage::faults::{Call, Gates, Hooked, Moment};
-use crate::storage::files::LogInFiles;
 use crate::storage::files::device::Device;
+use crate::storage::files::{Folder, LogInFiles};
+use crate::storage::{BlockId, SegmentId};
 
 type Rows = BTreeMap<String, i64>;
 
@@ -229,4 +235,95 @@ fn f_lives_with_and_without_the_file_agree_with_a_model() {
         }
     }
     assert!(reused > 100 && from_file > 400, "{reused} fell back, {from_file} had a file");
+}
+
+fn block_id(block: u32) -> BlockId {
+    BlockId { segment: SegmentId(9), block }
+}
+
+/// A block of a thousand rows.
+fn block(id: BlockId) -> Block {
+    let mut builder = BlockBuilder::default();
+    for i in 0..1000_u64 {
+        let seed = (i + u64::from(id.block) * 1000) * 8;
+        let noise: String = (seed..seed + 8).map(|n| format!("{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+        let head = FragmentHead { hides_older: true, marker: Some(1), stamp: 1 };
+        let cell = CellChange { column: "c", op: CellOp::Put(1, ValueRef::String(&noise)) };
+        builder.push(&i.to_be_bytes(), i, 1, |base, names, out| fragment::encode(head, [cell], base, names, out));
+    }
+    Block::decode(builder.finish(Place::Block(id), Form::Fast).1).expect("a block")
+}
+
+fn cache_on(device: &Device, env: &SimEnv, is_live: impl Fn(SegmentId) -> bool) -> FileCache {
+    let file = Box::new(env.run(device.folder().open("scratch")).expect("opened"));
+    FileCache::open(file, Rc::new(env.clone()), Some(StoreMark::default()), &is_live, 1 << 20).expect("opened")
+}
+
+/// In a private window of Chromium a file is slower than IndexedDB.
+#[test]
+fn a_slow_file_is_closed_after_some_reads() {
+    for (us, is_slow) in [(20, false), (400, true)] {
+        let (env, device) = (SimEnv::new(NOW), Device::default());
+        env.take_us(us);
+        let cache = cache_on(&device, &env, |_| true);
+        cache.put(block_id(0), &block(block_id(0)), true);
+        let key = 7_u64.to_be_bytes();
+        let reads = (0..100).filter(|_| cache.read(block_id(0), Some(&[&key])).is_some()).count();
+        assert_eq!(reads < 20, is_slow, "{reads} of 100 reads of {us} us");
+    }
+}
+
+/// What was written first goes first, what was removed leaves its place, and the file never grows beyond its pages.
+#[test]
+fn a_full_file_keeps_the_newest_blocks() {
+    let (env, device) = (SimEnv::new(NOW), Device::default());
+    let cache = cache_on(&device, &env, |_| true);
+    let all = 400;
+    for number in 0..all {
+        cache.put(block_id(number), &block(block_id(number)), false);
+    }
+    let has = |cache: &FileCache, number: u32| {
+        let key = 700_u64.to_be_bytes();
+        let found = cache.read(block_id(number), Some(&[&key]));
+        found.inspect(|(found, is_whole)| {
+            let expected = block(block_id(number));
+            let entry = |block: &Block| block.entry(block.lower_bound(&key)).map(|entry| entry.fragment.to_vec());
+            assert_eq!((entry(found), *is_whole), (entry(&expected), false));
+        })
+    };
+    let first = (0..all).find(|number| has(&cache, *number).is_some()).expect("some");
+    assert!(first > 50 && all - first > 50, "the first is {first}");
+    assert!((first..all).all(|number| has(&cache, number).is_some()));
+    assert!(device.used() <= PAGES_AT + u64::from(PAGES) * 4096, "{} bytes", device.used());
+    for number in first..first + 10 {
+        cache.remove(block_id(number));
+    }
+    for number in 0..8 {
+        cache.put(block_id(number), &block(block_id(number)), false);
+    }
+    assert!((first + 10..all).chain(0..8).all(|number| has(&cache, number).is_some()), "there was room");
+    cache.close();
+    assert!(has(&cache, all - 1).is_none());
+    let again = cache_on(&device, &env, |_| true);
+    assert!((first + 10..all).chain(0..8).all(|number| has(&again, number).is_some()));
+    again.close();
+    let other = cache_on(&device, &env, |segment| segment != SegmentId(9));
+    assert!(has(&other, all - 1).is_none(), "its segment is not in the store");
+}
+
+/// While a store is much larger than the file, what is written does not push out what is read.
+#[test]
+fn what_is_written_to_a_large_store_is_not_kept() {
+    let (env, device) = (SimEnv::new(NOW), Device::default());
+    let cache = cache_on(&device, &env, |_| true);
+    let kept = |is_written| {
+        (0..600)
+            .filter(|number| {
+                cache.put(block_id(*number), &block(block_id(*number)), is_written);
+                cache.read(block_id(*number), None).is_some()
+            })
+            .count()
+    };
+    assert!((50..300).contains(&kept(true)), "until a manifest tells how large it is");
+    assert_eq!(kept(false), 600);
 }

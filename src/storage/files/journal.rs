@@ -26,8 +26,8 @@
 
 use super::folder::{File, Image, read_exactly, read_whole, write_all};
 use crate::error::{Error, Result};
+use crate::format::record::sum_with;
 use crate::format::wire::Reader;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The bytes of a frame before its body, and of the checksum at their start.
 pub(super) const HEAD: usize = 40;
@@ -341,7 +341,7 @@ fn seal(frame: &mut [u8], at: u64, kind: Kind, told: [u64; 3]) -> u64 {
     let Some((sum, rest)) = frame.split_at_mut_checked(SUM) else { return 0 };
     let head = told.into_iter().flat_map(u64::to_le_bytes).chain(length.to_le_bytes()).chain([kind as u8]);
     rest.iter_mut().zip(head).for_each(|(place, byte)| *place = byte);
-    let own = xxh3_64_with_seed(rest, at);
+    let own = sum_with(at, &[rest]);
     sum.copy_from_slice(&own.to_le_bytes());
     own
 }
@@ -417,7 +417,7 @@ fn frame_at(file: &[u8], at: usize) -> Option<Frame<'_>> {
     };
     let body = at.checked_add(HEAD)?;
     let end = body.checked_add(length)?;
-    if xxh3_64_with_seed(file.get(at + SUM..end)?, at as u64) != sum {
+    if sum_with(at as u64, &[file.get(at + SUM..end)?]) != sum {
         return None;
     }
     Some(Frame { before, generation, flushed, kind, body: file.get(body..end)?, sum })

@@ -10,10 +10,10 @@
 
 use super::folder::{File, read_exactly, write_all};
 use crate::error::{Error, Result};
+use crate::format::record::sum_with;
 use crate::format::wire::Reader;
 use crate::storage::SegmentId;
 use bytes::Bytes;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The checksum and the count of a group, and each entry of its list.
 const SUM: usize = 8;
@@ -86,7 +86,7 @@ impl<F: File> SegmentFile<F> {
         let mut described = head[SUM..].to_vec();
         described.resize(HEAD - SUM + count as usize * ENTRY, 0);
         read_exactly(&self.file, self.end + HEAD as u64, &mut described[HEAD - SUM..])?;
-        if count == 0 || xxh3_64_with_seed(&described, seed(self.id, self.end)) != sum {
+        if count == 0 || sum_with(seed(self.id, self.end), &[&described]) != sum {
             return Ok(None);
         }
         let mut reader = Reader::new_at(&described, HEAD - SUM);
@@ -130,7 +130,7 @@ impl<F: File> SegmentFile<F> {
             group.extend_from_slice(&block.to_le_bytes());
             group.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         }
-        let sum = xxh3_64_with_seed(&group[SUM..], seed(self.id, self.end));
+        let sum = sum_with(seed(self.id, self.end), &[&group[SUM..]]);
         group[..SUM].copy_from_slice(&sum.to_le_bytes());
         let mut at = self.end + group.len() as u64;
         let mut places = Vec::with_capacity(blocks.len());

@@ -274,7 +274,8 @@ const readAll = async (store, key, change) => {
   await H.rawPut("damaged", store, key, spoilt);
   let opened;
   try {
-    opened = await H.openSoon("damaged", { cacheBytes: 128 * 1024 });
+    // A worker has copies of blocks, which would hide the damage.
+    opened = await H.openSoon("damaged", { cacheBytes: 128 * 1024, worker: store !== "blocks" });
   } catch (error) {
     const salvaged = await salvage();
     await H.rawPut("damaged", store, key, original);
