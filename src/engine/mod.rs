@@ -174,10 +174,7 @@ impl Wiring for Engine {
             News::WorkDue => self.start_background(),
             News::Ended => {
                 self.space.reserve.end();
-                // Another tab opens its file next.
-                if let Some(second) = self.store.cache.second.get() {
-                    second.close();
-                }
+                self.store.cache.close_second();
                 // Edits wait too.
                 self.commits.kick();
             }

@@ -26,7 +26,7 @@ export async function witness(instance: string, exists: boolean): Promise<void> 
     // On a full origin even a look at the files takes space, which deletions need.
     const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate?.()) ?? {};
     if (exists && quota - usage < SPACE) return;
-    // What a frozen tab has open stays, and the next instance of this name makes other files.
+    // What a frozen tab has open stays. The next instance of this name makes another log, and finds that the copies are not its own.
     if (!exists)
       await folderIn(LOGS)
         .then((logs) => kept(logs, (logs) => logs?.removeEntry(nameIn(instance), { recursive: true })))

@@ -307,6 +307,13 @@ impl BlockCache {
         self.insert(id, record);
     }
 
+    /// Ends the second cache: another tab opens its file next.
+    pub(crate) fn close_second(&self) {
+        if let Some(second) = self.second.get() {
+            second.close();
+        }
+    }
+
     /// Gives a block to the second cache.
     fn keep_copy(&self, id: BlockId, record: &DecodedRecord, is_written: bool) {
         if let (Some(second), DecodedRecord::Block(block)) = (self.second.get(), record) {
@@ -416,6 +423,9 @@ impl BlockCache {
                 (opened, _) => opened?,
             };
             if usage.keeps() {
+                if is_whole && matches!(usage, Usage::Rows(_)) {
+                    self.keep_copy(id, &pinned, false);
+                }
                 let kept = match record {
                     Some(record) if !is_whole => DecodedRecord::Stored(Rc::new(record)),
                     _ => pinned.clone(),

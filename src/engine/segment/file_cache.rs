@@ -20,7 +20,9 @@
 //!
 //! All of it is a gate of [`Module::Files`](crate::modules::Module::Files).
 
-use super::secondary_cache::{IsLive, SecondaryCache, StoreMark};
+use super::secondary_cache::{SecondaryCache, StoreMark};
+use crate::collections::small_map::SmallMap;
+use crate::engine::versions::part::Segment;
 use crate::engine::versions::version::Version;
 use crate::env::Env;
 use crate::error::Result;
@@ -54,10 +56,20 @@ const ROWS_FIRST: u32 = 16;
 /// So many reads tell how fast the file is. Slower than this, it is slower than IndexedDB: in a private window of Chromium another
 /// process has the file.
 const TIMED: u32 = 16;
+const TIMED_BYTES: usize = 16 << 10;
 const SLOW_US: u64 = 100;
+/// A busy machine may slow one round down.
+const SLOW_ROUNDS: u32 = 2;
 
 /// The tables of blocks in memory take this part of the first cache's budget, at most.
 const TABLES_PART: usize = 16;
+
+/// The segments of a store's state.
+pub(crate) type Segments = SmallMap<SegmentId, Rc<Segment>>;
+
+fn bytes_of(segments: &Segments) -> u64 {
+    segments.values().map(|segment| segment.bytes).sum()
+}
 
 /// A block in the file.
 struct Kept {
@@ -111,7 +123,15 @@ pub(crate) struct FileCache {
     most_tables: usize,
     /// It takes no more blocks: a write has failed.
     is_full: Cell<bool>,
-    timed: Cell<(u32, u64)>,
+    speed: Cell<Speed>,
+}
+
+/// How fast the file is, as far as that is measured.
+#[derive(Clone, Copy, Default)]
+struct Speed {
+    reads: u32,
+    us: u64,
+    slow_rounds: u32,
 }
 
 fn place(slot: u32) -> u64 {
@@ -247,6 +267,9 @@ impl Content {
 
     /// Keeps a table that was read in memory. If they take too much, others go.
     fn keep_table(&self, kept: &Kept, table: &Rc<SliceTable>, most: usize) {
+        if table.memory() > most {
+            return;
+        }
         if self.tables.get() + table.memory() > most {
             self.blocks.iter().for_each(|(_, kept)| drop(kept.opened.take()));
             self.tables.set(0);
@@ -263,12 +286,11 @@ impl FileCache {
     /// Errors of the file.
     pub(crate) fn open(
         file: Box<dyn File>,
-        env: Rc<dyn Env>,
+        (env, cache_bytes): (Rc<dyn Env>, usize),
         mark: Option<StoreMark>,
-        is_live: &IsLive<'_>,
-        cache_bytes: usize,
+        segments: &Segments,
     ) -> Result<Self> {
-        let mut content = Content::new();
+        let mut content = Content { stored: bytes_of(segments), ..Content::new() };
         let mut start = vec![0; PAGES_AT as usize];
         if file.length()? >= PAGES_AT {
             read_exactly(&*file, 0, &mut start)?;
@@ -277,7 +299,7 @@ impl FileCache {
         if let Some(turn) = known {
             let slots = start.get(SLOTS_AT as usize..).unwrap_or_default().chunks_exact(SLOT);
             let known = (0..SLOTS).zip(slots).filter_map(|(slot, bytes)| read_slot(bytes, turn, slot));
-            known.filter(|(id, _)| is_live(id.segment)).for_each(|(id, kept)| content.add(id, kept));
+            known.filter(|(id, _)| segments.contains_key(&id.segment)).for_each(|(id, kept)| content.add(id, kept));
         } else {
             file.set_length(0)?;
         }
@@ -302,7 +324,7 @@ impl FileCache {
             content: RefCell::new(content),
             most_tables: cache_bytes / TABLES_PART,
             is_full: Cell::new(false),
-            timed: Cell::new((0, 0)),
+            speed: Cell::default(),
         })
     }
 
@@ -334,19 +356,24 @@ impl FileCache {
 
     fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        let (reads, us) = self.timed.get();
-        if reads >= TIMED {
+        let mut speed = self.speed.get();
+        if speed.reads >= TIMED || length > TIMED_BYTES {
             self.on(|file| read_exactly(file, at, &mut bytes))?;
             return Ok(bytes);
         }
         let before = self.env.ticks_us();
         self.on(|file| read_exactly(file, at, &mut bytes))?;
-        let us = us + self.env.ticks_us().saturating_sub(before);
-        self.timed.set((reads + 1, us));
-        if reads + 1 == TIMED && us > SLOW_US * u64::from(TIMED) {
-            self.close();
+        speed.reads += 1;
+        speed.us += self.env.ticks_us().saturating_sub(before);
+        if speed.reads == TIMED && speed.us > SLOW_US * u64::from(TIMED) {
+            speed = Speed { slow_rounds: speed.slow_rounds + 1, ..Speed::default() };
         }
+        self.speed.set(speed);
         Ok(bytes)
+    }
+
+    fn is_slow(&self) -> bool {
+        self.speed.get().slow_rounds >= SLOW_ROUNDS
     }
 
     /// The table of a block.
@@ -406,9 +433,12 @@ impl SecondaryCache for FileCache {
         let (_, kept) = content.blocks.get(at)?;
         let table = self.table(&content, id, kept);
         let read = table.and_then(|table| self.read_kept(&table, kept, keys));
+        drop(content);
         if read.is_none() {
-            drop(content);
             self.content.borrow_mut().remove(at);
+        }
+        if self.is_slow() {
+            self.give_up();
         }
         read
     }
@@ -427,7 +457,7 @@ impl SecondaryCache for FileCache {
         let next = StoreMark::new(*id, record);
         self.marks.set((before, Some(next)));
         let mut content = self.content.borrow_mut();
-        (content.stored, content.recent) = (version.segments().values().map(|segment| segment.bytes).sum(), 0);
+        (content.stored, content.recent) = (bytes_of(&version.segments()), 0);
         let header = header(self.turn, [before.unwrap_or(next), next]);
         // With an older one the next opening keeps nothing.
         if self.on(|file| write_all(file, 0, &header)).is_err() {
@@ -448,6 +478,7 @@ impl SecondaryCache for FileCache {
 
     fn close(&self) {
         self.is_full.set(true);
+        *self.content.borrow_mut() = Content::new();
         drop(self.file.take());
     }
 }

@@ -3,7 +3,7 @@
 use crate::engine::versions::version::Version;
 use crate::format::block::Block;
 use crate::format::record;
-use crate::storage::{BlockId, Commit, ManifestId, SegmentId};
+use crate::storage::{BlockId, Commit, ManifestId};
 use std::cell::OnceCell;
 
 /// What tells one state of a store from all others: the id and the checksum of its newest manifest. Those of a store without
@@ -47,6 +47,3 @@ pub(crate) trait SecondaryCache {
 
 /// The place of a second cache. It is empty where there is none, and until it is open.
 pub(crate) type Second = OnceCell<Box<dyn SecondaryCache>>;
-
-/// Whether a segment is of the store's present state.
-pub(crate) type IsLive<'a> = dyn Fn(SegmentId) -> bool + 'a;

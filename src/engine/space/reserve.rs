@@ -20,6 +20,15 @@ pub(crate) fn last_bytes(bytes: usize) -> usize {
     (bytes / 8).min(STAGE_BYTES)
 }
 
+/// What had been given back when an attempt to store something began. What was given since may be enough for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    /// How often the reserve's deletion was asked for.
+    pub(crate) releases: u64,
+    /// Whether the second cache had given its room.
+    pub(crate) second_given: bool,
+}
+
 /// The known state of the reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Holding {
@@ -51,6 +60,8 @@ pub(crate) struct Reserve {
     pub(crate) at_work: Cell<bool>,
     /// The pause of that task.
     pub(crate) pause: RefCell<Option<LocalFuture<()>>>,
+    /// The second cache has given its room back. It does so once.
+    pub(crate) second_given: Cell<bool>,
     /// A full disk was reported: for all writes (`true`) or for those that add.
     pub(crate) told: Cell<Option<bool>>,
 }

@@ -14,7 +14,7 @@
 //! these segments take them for orphans and delete them.
 
 use super::Space;
-use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
+use super::reserve::{Attempt, FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
 use crate::engine::base::pauses::Pauses;
 use crate::engine::store::pending::Group;
 use crate::error::{Code, Error, Result};
@@ -34,37 +34,46 @@ const SQUEEZES_TO_STAGE: u32 = SQUEEZES / 2;
 const BUSY_PAUSES: u32 = 4;
 
 impl Space {
-    /// Makes room for a commit that began after so many `releases` and was refused. It may use the reserve's room if the disk
+    /// Makes room for a commit that was refused. It may use the reserve's room if the disk
     /// was full, and no write of it adds rows, and some free space. If the whole reserve was given and the disk is still
     /// full, the storage keeps what was deleted. Returns whether there may be room now.
     pub(crate) async fn makes_room_for(
         self: &Rc<Self>,
         group: Option<&Rc<Group>>,
         error: &Error,
-        releases: u64,
+        began: Attempt,
     ) -> bool {
         // Where the meter's own writes find no room, the deletions behind them would fail with them.
         let frees = |group: &Rc<Group>| group.frees() || !group.adds() && self.store.line.pending.borrow().frees_next();
         if error.code() != Code::QuotaExceeded {
             return false;
         }
-        if self.second_gives_up() {
+        if self.second_gives_up(began) {
             return true;
         }
         if !group.is_none_or(frees) {
             return false;
         }
-        self.release_reserve(releases, true).await || self.squeeze(SQUEEZES).await
+        self.release_reserve(began.releases, true).await || self.squeeze(SQUEEZES).await
     }
 
     /// Has the second cache give its room back, if there is one. Returns whether there may be room now.
-    fn second_gives_up(&self) -> bool {
-        self.store.cache.second.get().is_some_and(|second| second.give_up())
+    fn second_gives_up(&self, began: Attempt) -> bool {
+        let given = &self.reserve.second_given;
+        given.set(given.get() || self.store.cache.second.get().is_some_and(|second| second.give_up()));
+        given.get() && !began.second_given
+    }
+
+    /// The beginning of an attempt to store something.
+    pub(crate) fn attempt(&self) -> Attempt {
+        Attempt { releases: self.reserve.releases(), second_given: self.reserve.second_given.get() }
     }
 
     /// The same for records to stage: a part of the reserve stays for commits.
-    pub(crate) async fn makes_room_to_stage(self: &Rc<Self>, releases: u64) -> bool {
-        self.second_gives_up() || self.release_reserve(releases, false).await || self.squeeze(SQUEEZES_TO_STAGE).await
+    pub(crate) async fn makes_room_to_stage(self: &Rc<Self>, began: Attempt) -> bool {
+        self.second_gives_up(began)
+            || self.release_reserve(began.releases, false).await
+            || self.squeeze(SQUEEZES_TO_STAGE).await
     }
 
     /// Has the storage give back what it keeps without need, unless it was asked so often. Returns whether there may be room now.
@@ -165,7 +174,12 @@ impl Space {
         let reserve = &self.reserve;
         let _turn = reserve.turns.wait_for(&[]).await;
         self.store.check_alive()?;
-        let error = match self.fill().await {
+        let began = self.attempt();
+        let mut filled = self.fill().await;
+        if is_full(&filled) && self.second_gives_up(began) {
+            filled = self.fill().await;
+        }
+        let error = match filled {
             Err(error) if error.code() == Code::QuotaExceeded => error,
             Err(error) => return Err(error),
             Ok(()) => {
@@ -309,19 +323,21 @@ impl Space {
 
     /// The extra work before some commits: take the lead if it is due, and fill the reserve before rows are added.
     pub(crate) async fn make_room(self: &Rc<Self>, group: Option<&Rc<Group>>) -> Result<()> {
-        // The reserve comes first.
-        self.second_gives_up();
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;
         }
         loop {
-            let releases = self.reserve.releases();
+            let began = self.attempt();
             let Err(error) = self.lead().await else { return Ok(()) };
-            if !self.makes_room_for(group, &error, releases).await {
+            if !self.makes_room_for(group, &error, began).await {
                 return Err(error);
             }
         }
     }
+}
+
+fn is_full(filled: &Result<()>) -> bool {
+    filled.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
 }
 
 /// Resolves when the pause is over; never, if the engine ends before.

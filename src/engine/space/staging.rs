@@ -9,10 +9,10 @@ impl Space {
     /// Stages records that replace others. If there is no room, they may take the reserve's.
     pub(crate) async fn stage(self: &Rc<Self>, call: Staging) -> Result<()> {
         loop {
-            let releases = self.reserve.releases();
+            let began = self.attempt();
             let attempt = Staging { segment: call.segment, records: call.records.clone() };
             let Err(error) = self.stage_more(attempt).await else { return Ok(()) };
-            if error.code() != Code::QuotaExceeded || !Box::pin(self.makes_room_to_stage(releases)).await {
+            if error.code() != Code::QuotaExceeded || !Box::pin(self.makes_room_to_stage(began)).await {
                 return Err(error);
             }
         }

@@ -124,7 +124,10 @@ impl Commits {
         self.store.images.clear();
         match error.code() {
             // Another leader took over: all state of this engine is outdated.
-            Code::Fenced | Code::InternalServerError => self.store.line.end_overtaken(error.clone()),
+            Code::Fenced | Code::InternalServerError => {
+                self.store.line.end_overtaken(error.clone());
+                self.store.cache.close_second();
+            }
             // Nothing was stored.
             Code::QuotaExceeded | Code::ReadOnly => {}
             // It may have been stored all the same.
@@ -148,7 +151,7 @@ impl Commits {
             Box::pin(self.space.make_room(group)).await?;
         }
         let stored = loop {
-            let ((commit, stored), releases) = (self.prepare(group, edits)?, self.space.reserve.releases());
+            let ((commit, stored), began) = (self.prepare(group, edits)?, self.space.attempt());
             let second = self.store.cache.second.get();
             if let Some(second) = second {
                 second.expect(&commit, stored.version.as_ref().map(|(_, version)| version));
@@ -159,7 +162,7 @@ impl Commits {
                 }
                 break stored;
             };
-            if !Box::pin(self.space.makes_room_for(group, &error, releases)).await {
+            if !Box::pin(self.space.makes_room_for(group, &error, began)).await {
                 return Err(error);
             }
         };

@@ -94,6 +94,8 @@ struct Shared<S, D: SharedFolder> {
     opening: Turns,
     /// The open handles.
     handles: Cell<usize>,
+    /// The file for what may be lost was removed on a full disk.
+    scratch_removed: Cell<bool>,
     /// Whether an opening has read the log. Later loads find out what became of a commit.
     was_loaded: Cell<bool>,
     /// Why nobody knows any more what the files have.
@@ -144,6 +146,7 @@ impl<S: FencedStorage, D: SharedFolder> LogInFiles<S, D> {
             turn: Turns::default(),
             opening: Turns::default(),
             handles: Cell::new(1),
+            scratch_removed: Cell::new(false),
             was_loaded: Cell::new(false),
             broken: RefCell::default(),
         };
@@ -519,7 +522,12 @@ impl<S: FencedStorage, D: SharedFolder> Storage for LogInFiles<S, D> {
     }
 
     async fn squeeze(&self) -> bool {
-        self.shared.storage.squeeze().await
+        let Shared { storage, folder, scratch_removed, .. } = &*self.shared;
+        // Nobody has it open here: it would have given its room back.
+        if !scratch_removed.replace(true) && folder.remove(SCRATCH).await.is_ok() {
+            return true;
+        }
+        storage.squeeze().await
     }
 
     fn scratch(&self) -> Option<Boxed<'_, Option<Box<dyn File>>>> {
