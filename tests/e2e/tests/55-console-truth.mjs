@@ -421,7 +421,7 @@ test(
     assert.ok((await cells()) <= 50 * 15, `${await cells()} cells are drawn`);
     await shoot(page, "85-wide");
     await columns.getByRole("button", { name: "Next columns" }).click();
-    await columns.getByText(/^Columns \d to \d+ of 1,000/).waitFor();
+    await columns.getByText(/^Columns [2-9] to \d+ of 1,000/).waitFor();
     assert.ok(await columns.getByRole("button", { name: "First columns" }).isEnabled());
     // To any place, and there are the values of that place.
     await grid.evaluate((element) => element.scrollTo({ left: 500 * 150 }));
