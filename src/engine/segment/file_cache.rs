@@ -61,8 +61,9 @@ const SLOW_US: u64 = 100;
 /// A busy machine may slow one round down.
 const SLOW_ROUNDS: u32 = 2;
 
-/// The tables of blocks in memory take this part of the first cache's budget, at most.
+/// The tables of blocks in memory take this part of the first cache's budget, and so many bytes, at most.
 const TABLES_PART: usize = 16;
+const TABLES_BYTES: usize = 1 << 20;
 
 /// The segments of a store's state.
 pub(crate) type Segments = SmallMap<SegmentId, Rc<Segment>>;
@@ -322,7 +323,7 @@ impl FileCache {
             turn,
             marks: Cell::new((mark, None)),
             content: RefCell::new(content),
-            most_tables: cache_bytes / TABLES_PART,
+            most_tables: (cache_bytes / TABLES_PART).min(TABLES_BYTES),
             is_full: Cell::new(false),
             speed: Cell::default(),
         })
