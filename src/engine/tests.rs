@@ -7,7 +7,9 @@ use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use crate::storage::{Durability, LogNumber, MemoryStorage, Storage};
+use crate::storage::files::LogInFiles;
+use crate::storage::files::device::Device;
+use crate::storage::{Durability, FencedStorage, LogNumber, MemoryStorage, Storage};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -46,6 +48,16 @@ fn without_reserve() -> Options {
 
 fn open(env: &SimEnv, storage: &MemoryStorage, options: &Options) -> Rc<Engine> {
     env.run(Engine::open(storage.clone(), Rc::new(env.clone()), options.clone())).expect("opens")
+}
+
+/// An engine whose log, and second cache, are in files of a device beside a storage.
+fn open_beside<S: FencedStorage>(env: &SimEnv, storage: S, device: &Device, options: &Options) -> Result<Rc<Engine>> {
+    env.run(async {
+        let env: Rc<dyn Env> = Rc::new(env.clone());
+        let check = Rc::new(|| Box::pin(async { Ok(()) }) as LocalFuture<Result<()>>);
+        let log = LogInFiles::open_with(storage, device.folder(), Rc::clone(&env), check, 20_000).await?;
+        Engine::open(log, env, options.clone()).await
+    })
 }
 
 fn put(column: &str, version: i64, value: i64) -> CellChange<'_> {

@@ -372,8 +372,8 @@ impl BlockCache {
         Ok(())
     }
 
-    /// Pins a record of the cache, the one that another reader has just loaded, or one of the second cache. Returns whether there is one. A block that was
-    /// kept as it is stored is decoded now, and kept so.
+    /// Pins a record of the cache, the one that another reader has just loaded, or one of the second cache. Returns whether there is
+    /// one. A block that was kept as it is stored is decoded now, and kept so.
     #[inline(never)]
     fn pin(&self, id: BlockId, loaded: Option<DecodedRecord>, usage: Usage<'_>, pins: &mut Pins) -> Result<bool> {
         let cached = if usage.keeps() { self.cache.borrow_mut().get(&id).cloned() } else { None };

@@ -21,8 +21,7 @@
 //! All of it is a gate of [`Module::Files`](crate::modules::Module::Files).
 
 use super::secondary_cache::{SecondaryCache, StoreMark};
-use crate::collections::small_map::SmallMap;
-use crate::engine::versions::part::Segment;
+use crate::engine::versions::manifest::Segments;
 use crate::engine::versions::version::Version;
 use crate::env::Env;
 use crate::error::Result;
@@ -64,9 +63,6 @@ const SLOW_ROUNDS: u32 = 2;
 /// The tables of blocks in memory take this part of the first cache's budget, and so many bytes, at most.
 const TABLES_PART: usize = 16;
 const TABLES_BYTES: usize = 1 << 20;
-
-/// The segments of a store's state.
-pub(crate) type Segments = SmallMap<SegmentId, Rc<Segment>>;
 
 fn bytes_of(segments: &Segments) -> u64 {
     segments.values().map(|segment| segment.bytes).sum()

@@ -69,7 +69,7 @@ impl Space {
         Attempt { releases: self.reserve.releases(), second_given: self.reserve.second_given.get() }
     }
 
-    /// The same for records to stage: a part of the reserve stays for commits.
+    /// Makes room for records to stage, as for a commit: a part of the reserve stays for those.
     pub(crate) async fn makes_room_to_stage(self: &Rc<Self>, began: Attempt) -> bool {
         self.second_gives_up(began)
             || self.release_reserve(began.releases, false).await

@@ -3,8 +3,8 @@
 use super::*;
 use crate::storage::Durability;
 use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment};
+use crate::storage::files::FileStorage;
 use crate::storage::files::device::{Device, Opens};
-use crate::storage::files::{FileStorage, LogInFiles};
 
 /// Keeps only data that was stored strictly. Browsers promise more than that: some write everything in order.
 #[derive(Clone)]
@@ -145,18 +145,7 @@ fn with_a_log_in_files_a_death_at_any_call_loses_nothing_that_was_answered() {
     for (durability, loses_power) in [(Durability::Strict, true), (Durability::Relaxed, false)] {
         let storage = MemoryStorage::new();
         dies_at_any_call(durability, loses_power, |device, env, options| {
-            env.run(async {
-                let env = Rc::new(env.clone());
-                let log = LogInFiles::open_with(
-                    storage.clone(),
-                    device.folder(),
-                    Rc::clone(&env) as _,
-                    Rc::new(|| Box::pin(async { Ok(()) })),
-                    20_000,
-                )
-                .await?;
-                Engine::open(log, env, options.clone()).await
-            })
+            open_beside(env, storage.clone(), device, options)
         });
     }
 }
@@ -172,15 +161,8 @@ fn with_a_log_in_files_an_engine_goes_on_after_failures() {
         let (device, storage, gates) = (Device::default(), MemoryStorage::new(), Rc::new(Gates::default()));
         device.set_opens(Opens::Later);
         let options = tiny();
-        let open = |device: &Device| {
-            let base = Hooked::new(storage.clone(), Rc::clone(&gates));
-            env.run(async {
-                let shared: Rc<dyn Env> = Rc::new(env.clone());
-                let check = Rc::new(|| Box::pin(async { Ok(()) }) as LocalFuture<Result<()>>);
-                let log = LogInFiles::open_with(base, device.folder(), Rc::clone(&shared), check, 20_000).await?;
-                Engine::open(log, shared, options.clone()).await
-            })
-        };
+        let open =
+            |device: &Device| open_beside(&env, Hooked::new(storage.clone(), Rc::clone(&gates)), device, &options);
         let engine = open(&device).expect("opens");
         let mut stored: BTreeMap<String, i64> = BTreeMap::new();
         for step in 0..150 {

@@ -1,15 +1,16 @@
 //! The second cache, in a file beside the storage: what it spares, and that it never has another row than the storage.
 
 use super::*;
-use crate::engine::segment::file_cache::{FileCache, PAGES, PAGES_AT, Segments};
+use crate::engine::segment::file_cache::{FileCache, PAGES, PAGES_AT};
 use crate::engine::segment::secondary_cache::{SecondaryCache, StoreMark};
+use crate::engine::versions::manifest::Segments;
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
 use crate::storage::faults::{Call, Gates, Hooked, Moment};
+use crate::storage::files::Folder;
 use crate::storage::files::device::Device;
-use crate::storage::files::{Folder, LogInFiles};
 use crate::storage::{BlockId, SegmentId};
 
 type Rows = BTreeMap<String, i64>;
@@ -31,13 +32,7 @@ impl World {
 
     fn open(&self) -> Rc<Engine> {
         let base = Hooked::new(self.storage.clone(), Rc::clone(&self.gates));
-        let engine = self.env.run(async {
-            let shared: Rc<dyn Env> = Rc::new(self.env.clone());
-            let check = Rc::new(|| Box::pin(async { Ok(()) }) as LocalFuture<Result<()>>);
-            let log = LogInFiles::open_with(base, self.device.folder(), Rc::clone(&shared), check, 20_000).await?;
-            Engine::open(log, shared, self.options.clone()).await
-        });
-        let engine = engine.expect("opens");
+        let engine = open_beside(&self.env, base, &self.device, &self.options).expect("opens");
         self.env.run_until_idle();
         engine
     }
