@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { TABLE } from "../src/changes/consumer/table.js";
 import type { ConsumerBatch, ConsumerRecord } from "../src/types/consumer.js";
 import type { Database } from "../src/index.js";
-import { open, random, skip } from "./support/package.js";
+import { open, random, skip, times } from "./support/package.js";
 import { settle, type Tab, World } from "./support/world.js";
 
 const TIMEOUT = 500;
@@ -222,7 +222,7 @@ const TIMES = Number(process.env.TABSTORE_TIMES ?? 1);
 
 for (const type of ["Stream", "BaseAndStream"] as const) {
   test(`ST2, ST3: consumers of a group that come, go, crash and freeze make the same rows of ${type}`, { skip }, async () => {
-    const seeds = SEED === undefined ? Array.from({ length: 10 * TIMES }, (_, i) => i + 1) : [Number(SEED)];
+    const seeds = SEED === undefined ? Array.from({ length: times(10, 4) * TIMES }, (_, i) => i + 1) : [Number(SEED)];
     const sums = { refused: 0, shards: 0, crashes: 0 };
     for (const seed of seeds) {
       try {

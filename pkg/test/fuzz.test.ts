@@ -9,10 +9,10 @@ import { inspect, types } from "node:util";
 
 import type { Database, Transaction } from "../src/index.js";
 import { garbage, Own } from "./support/garbage.js";
-import { load, open, random, skip } from "./support/package.js";
+import { load, open, random, skip, times } from "./support/package.js";
 
 const SEED = Number(process.env.TABSTORE_FUZZ_SEED ?? 20_181_001);
-const CALLS = Number(process.env.TABSTORE_FUZZ_CALLS ?? 6000);
+const CALLS = Number(process.env.TABSTORE_FUZZ_CALLS ?? times(6000, 3000));
 
 /** Stands for a value that only the engine can tell: the newest of several versions. */
 const ANY = Symbol("any");

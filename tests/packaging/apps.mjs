@@ -23,6 +23,7 @@ const built = (name, { dev, entry, out, html = "index.html", build, change = (so
 // Nothing but where things are; the hint about large files would fail the test on any WebAssembly module.
 const WEBPACK = `export default { mode: "production", entry: "./main.js", output: { path: import.meta.dirname + "/dist" }, performance: { hints: false } };\n`;
 
+/** An app that is `late` runs where everything runs. */
 export const APPS = [
   // Unconfigured, by the default entry.
   {
@@ -65,11 +66,13 @@ export const APPS = [
     native: true,
   },
   {
+    late: true,
     ...built("Vite 7, dev, inline entry", { dev: { vite: "7.3.8" }, entry: "/main.js", change: inline }),
     folder: "vite-7",
     serve: ["node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--strictPort", "--port"],
   },
   {
+    late: true,
     ...built("Vite 7, build, inline entry", {
       dev: { vite: "7.3.8" },
       entry: "/main.js",

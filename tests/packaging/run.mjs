@@ -259,7 +259,8 @@ await test("Node: the readme's example runs in memory, and importing does nothin
 });
 
 for (const [name, version] of [
-  ["TypeScript 5", "5.9.3"],
+  // The older one takes thrice as long. What it understands the other one does too.
+  ...(tier === "full" ? [["TypeScript 5", "5.9.3"]] : []),
   ["TypeScript 7", "7.0.2"],
 ]) {
   await test(`${name}: the readme's example has types, in a browser and in Node`, () => {
@@ -294,7 +295,7 @@ for (const [name, version] of [
   });
 }
 
-for (const app of APPS) {
+for (const app of APPS.filter(({ late = false }) => tier === "full" || !late)) {
   await test(app.name, async () => {
     const folder = install(app, tarball, app.files(programs));
     const server = await serve(app, folder);

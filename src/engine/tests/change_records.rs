@@ -297,7 +297,7 @@ mod beside_others {
     #[test]
     fn random_lives() {
         const COLUMNS: [&str; 5] = ["a", "b", "c", "d", "e"];
-        for seed in 0..150u64 {
+        for seed in 0..150u64.div_ceil(share()) {
             let env = SimEnv::shuffled(NOW, seed + 1);
             let storage = MemoryStorage::new();
             let gates = Rc::new(Gates::default());

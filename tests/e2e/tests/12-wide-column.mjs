@@ -16,8 +16,8 @@ async function inPage(t, script, argument) {
 
 // 100 callers all read one count and all try to replace it: 10,000 successes take a million tries.
 for (const [worker, rounds] of turns([
-  [true, times(100, 15)],
-  [false, times(20, 10)],
+  [true, times(100, 6)],
+  [false, times(20, 5)],
 ])) {
   test(
     `R6, R5: compare-and-set by 100 callers, ${rounds} rounds each, loses no update; so do increments (${worker ? "worker" : "in the page"})`,

@@ -7,7 +7,7 @@ import { servePackage } from "../support/server.mjs";
 import { live } from "../pages/foreign.js";
 
 const SEED = Number(process.env.E2E_SEED ?? 20_261_122);
-const OPERATIONS = Number(process.env.E2E_OPERATIONS ?? (tier === "full" ? 6000 : 3000));
+const OPERATIONS = Number(process.env.E2E_OPERATIONS ?? (tier === "full" ? 6000 : 1500));
 
 const told = (figures) =>
   Object.entries(figures)

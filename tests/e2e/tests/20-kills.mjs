@@ -76,7 +76,8 @@ class BrowserLog {
 }
 
 for (const [place, storage, backend] of [...BACKENDS.map((backend) => [backend, "indexeddb", backend]), ["files", "files", BACKENDS[0]]]) {
-  const rounds = times(place === "LevelDB" ? 5 : 3);
+  const usual = place === "LevelDB" ? 5 : 3;
+  const rounds = times(usual, engine.name === "Chromium" ? Math.ceil(usual / 2) : 1);
   test(
     `R4, Q: a browser killed while it writes loses nothing acknowledged and tears no row, ${rounds} times (${place})`,
     async (t) => {
@@ -232,6 +233,12 @@ for (const [place, needs] of [
           async ([durability, worker]) => {
             globalThis.db = await T.open(durability, { durability, worker });
             await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+            // The reserve for deletions holds nothing that a loss of power could take, so it is filled without asking for the disk.
+            for (let whole = false; !whole; ) {
+              const { reserve } = await db.metrics();
+              whole = reserve.bytes === reserve.capacity;
+              if (!whole) await new Promise((resolve) => setTimeout(resolve, 20));
+            }
           },
           [durability, place === "worker"],
         );

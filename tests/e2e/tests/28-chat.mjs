@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { load, startBrowser } from "../support/browser.mjs";
 import { openConsole, shoot, SIZES } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const at = (settings) => `#/examples/chat?${new URLSearchParams(settings)}`;
@@ -226,7 +226,7 @@ test(
   { needs: ["locators"] },
 );
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `L3: axe finds nothing in the examples and in the chat, and it works by the keyboard (${size}, light and dark)`,
     async (t) => {

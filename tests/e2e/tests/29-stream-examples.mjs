@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
 import { openConsole, shoot, SIZES } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const button = (page, name) => page.getByRole("button", { name, exact: true });
@@ -236,7 +236,7 @@ test(
       const page = await openConsole(t, context, server, `#/examples/${example}`);
       await page.getByRole("button", { name: /^(?:Keep writing|Put the movie)$/ }).waitFor();
       const look = async (scene) => {
-        for (const [size, viewport] of Object.entries(SIZES)) {
+        for (const [size, viewport] of turns(Object.entries(SIZES))) {
           await page.setViewportSize(viewport);
           const found = await faults(page, `${example}, ${scene}, ${size}`, async (theme) => {
             await shoot(page, `75-${example}-${scene}-${size}-${theme}`);

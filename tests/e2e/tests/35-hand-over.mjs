@@ -12,7 +12,7 @@ import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 const needs = (ends) => (ends === "crashes" ? ["crash"] : []);
 
 /** As often as {@link times}. At the gate other browsers than Chromium, which are slower, do half of it. */
-const rounds = (usual) => times(usual, Math.ceil(usual / (engine.name === "Chromium" ? 2 : 4)));
+const rounds = (usual) => times(usual, Math.ceil(usual / (engine.name === "Chromium" ? 4 : 8)));
 
 /** At the gate other browsers than Chromium, which are slower, take fewer cases: each choice once, and of the long tests one. */
 const isBrief = tier !== "full" && engine.name !== "Chromium";

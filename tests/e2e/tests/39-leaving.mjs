@@ -6,7 +6,7 @@ import { load, openPage, reload, startBrowser } from "../support/browser.mjs";
 import { singles, test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
-const ROUNDS = times(20);
+const ROUNDS = times(20, 5);
 
 /** Opens the instance, writes a row, and gives how many rows there are. Then it writes and reads blocks, without a pause. */
 const work = async ({ worker, round }) => {

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { firstKey, goTo, keysShown, people, shoot, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `R6, W1: a filter has groups in groups, by keyboard too; the address keeps them, and a filter of the shell comes into the form (${size})`,
     async (t) => {

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { firstKey, goTo, people, shoot, SIZES, withProgram } from "../support/console.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 
 const focused = (page) => page.evaluate(() => document.activeElement.innerText || document.activeElement.getAttribute("name"));
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1: neither Escape nor the cross nor a click outside takes away what was typed into a dialog (${size})`,
     async (t) => {

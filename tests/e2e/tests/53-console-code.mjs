@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { faults, fitsWidth } from "../support/axe.mjs";
 import { goTo, openConsole, openInstance, shoot, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { test } from "../support/harness.mjs";
+import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
 const editorOf = (page) => page.getByRole("textbox", { name: /^Program/ });
@@ -46,7 +46,7 @@ const orders = async () => {
   for (let id = 1; id <= 3; id++) await db.putRow({ tableName: "order", primaryKey: { id }, attributes: { total: id * 10 } });
 };
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1, R1: a program works on the open instance, and its lines, its last value and its errors with their lines are shown (${size})`,
     async (t) => {

@@ -9,7 +9,7 @@ import { firstKey, importSet, keysShown, openConsole, openInstance, shoot, SIZES
 import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
-for (const [size, viewport] of Object.entries(SIZES)) {
+for (const [size, viewport] of turns(Object.entries(SIZES))) {
   test(
     `W1: axe finds nothing on any page and in any dialog of the console (${size}, light and dark)`,
     async (t) => {
