@@ -8,19 +8,20 @@ import { fileURLToPath } from "node:url";
 
 import { report } from "../../tests/report.mjs";
 
-const run = fileURLToPath(new URL("run.mjs", import.meta.url));
-const RUNS = [
-  { name: "TabStore beside Azurite", words: [], shows: /Azurite ÷ TabStore[^]*a page of 1,000 entities +200 [^]*a range of 10 keys +200 /, leaves: ["azure.md", "azure.json"] },
-  { name: "the same in a page", words: ["--browser"], shows: /strict − client[^]*a range of 10 keys +200 /, leaves: ["azure-browser.md", "azure-browser.json"] },
-];
-
 const out = mkdtempSync(path.join(os.tmpdir(), "tabstore-smoke-"));
+const FEW = ["--sizes", "100,200", "--rounds", "1", "--share", "0.02", "--no-judge", "--out", out];
+const RUNS = [
+  { name: "TabStore beside Azurite", words: ["run.mjs", ...FEW], shows: /Azurite ÷ TabStore[^]*a page of 1,000 entities +200 [^]*a range of 10 keys +200 /, leaves: ["azure.md", "azure.json"] },
+  { name: "the same in a page", words: ["run.mjs", ...FEW, "--browser"], shows: /strict − client[^]*a range of 10 keys +200 /, leaves: ["azure-browser.md", "azure-browser.json"] },
+  { name: "the servers of both", words: ["serve.mjs", "--rounds", "1", "--seconds", "0.1"], shows: /put an entity +1 +[1-9][^]*a page of 1,000 entities +64 +[1-9]/, leaves: [] },
+];
 let passed = 0;
 let failed = 0;
 for (const { name, words, shows, leaves } of RUNS) {
+  const [script, ...options] = words;
   const started = Date.now();
   const { error, text } = await new Promise((resolve) => {
-    const all = [run, "--sizes", "100,200", "--rounds", "1", "--share", "0.02", "--no-judge", "--out", out, ...words];
+    const all = [fileURLToPath(new URL(script, import.meta.url)), ...options];
     execFile(process.execPath, all, { timeout: 180_000 }, (problem, stdout, stderr) => resolve({ error: problem, text: `${stdout}\n${stderr}` }));
   });
   const good = error === null && shows.test(text) && leaves.every((file) => existsSync(path.join(out, file)));

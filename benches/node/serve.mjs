@@ -4,17 +4,20 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync } from "node:fs";
-import http from "node:http";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+
+import { measureCalls, measureRequests } from "./lib/throughput.mjs";
 
 const HELP = `
 npm run serve -- [options]
 
 Measures npx tabstore serve over HTTP, with one request at a time and with many in flight: puts, gets, batches of 200 puts, ranges of
-5,000 rows. Rows have 6 columns, about 150 bytes.
+5,000 rows. Rows have 6 columns, about 150 bytes. Says what part of the time the engine takes, what the codec of the protocol (with
+the signature) takes more, and what the rest is: HTTP and its client. Both are measured in this process, with the same requests. There a
+large answer is copied once more than in the server, so that its rest can be less than nothing.
   --seconds N   seconds for each line (2)
   --memory      the instance in memory, instead of files
   --dist DIR    measure this build of the package (pkg/dist)
@@ -35,6 +38,8 @@ const TableStore = createRequire(path.join(root, "pkg/package.json"))("tablestor
 /** Rows of a range, and rows that are there. */
 const RANGE = 5000;
 const IN_FLIGHT = 64;
+/** The server's own. */
+const KEY = { accessKeyId: "testid", secretAccessKey: "testsecret" };
 
 /** The server in a process of its own. */
 async function startServer() {
@@ -85,89 +90,97 @@ async function requestsOf(calls, address) {
     failed(new Error("it is not sent"));
     return stream;
   };
-  const client = new TableStore.Client({ endpoint: address, instancename: "demo", accessKeyId: "testid", secretAccessKey: "testsecret", maxRetries: 0 });
+  const client = new TableStore.Client({ endpoint: address, instancename: "demo", ...KEY, maxRetries: 0 });
   for (const [operation, params] of calls) await client[operation](params).catch(() => {});
   TableStore.HttpClient.prototype.handleRequest = before;
   return requests;
 }
 
-/** Sends a request to its end. Gives the bytes of the answer. */
-function send(agent, { hostname, port }, { path: target, headers, body }) {
-  return new Promise((resolve, reject) => {
-    const request = http.request({ hostname, port, method: "POST", path: target, headers, agent }, (response) => {
-      let bytes = 0;
-      const pieces = [];
-      response.on("data", (piece) => {
-        bytes += piece.length;
-        if (response.statusCode !== 200) pieces.push(piece);
-      });
-      response.on("end", () => (response.statusCode === 200 ? resolve(bytes) : reject(new Error(`${response.statusCode} ${Buffer.concat(pieces)}`))));
-      response.on("error", reject);
-    });
-    request.on("error", reject);
-    request.end(body);
-  });
+/**
+ * The same instance in this process: what the requests take without HTTP, and what the calls take that they ask for. `fetch` writes
+ * an answer as the server does, but for the objects of its response.
+ */
+async function openHere() {
+  const part = (name) => import(pathToFileURL(path.join(dist, name)).href);
+  const [{ open }, { tablestoreFetch }] = await Promise.all([part("node.js"), part("tablestore.js")]);
+  const folder = values.memory ? undefined : mkdtempSync(path.join(os.tmpdir(), "tabstore-door-bench-"));
+  const db = await open("demo", folder === undefined ? { storage: "memory" } : { storage: "files", path: folder });
+  await db.createAccessKey({ rights: ["read", "write", "admin"], accessKeyId: KEY.accessKeyId, accessKeySecret: KEY.secretAccessKey });
+  const ask = tablestoreFetch(db);
+  return {
+    db,
+    /** A call for each request. */
+    doors: (requests) =>
+      requests.map(({ path: target, headers, body }) => async () => {
+        const response = await ask(`http://localhost${target}`, { method: "POST", headers, body });
+        const { byteLength } = await response.arrayBuffer();
+        if (!response.ok) throw new Error(`${response.status} by the door`);
+        return byteLength;
+      }),
+    close: async () => {
+      await db.close();
+      if (folder !== undefined) rmSync(folder, { recursive: true });
+    },
+  };
 }
 
-/** Sends requests for a while, so many at a time. */
-async function measure(address, requests, inFlight) {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: inFlight });
-  const to = new URL(address);
-  const run = async (ms) => {
-    const end = performance.now() + ms;
-    let done = 0;
-    let bytes = 0;
-    let next = 0;
-    const one = async () => {
-      while (performance.now() < end) {
-        const answered = await send(agent, to, requests[next++ % requests.length]);
-        bytes += answered;
-        done += 1;
-      }
-    };
-    const begun = performance.now();
-    await Promise.all(Array.from({ length: inFlight }, one));
-    return { done, bytes, ms: performance.now() - begun };
-  };
-  await run(300);
-  const figures = await run(seconds * 1000);
-  agent.destroy();
-  return figures;
-}
+const primaryKey = [
+  { name: "station", type: "STRING" },
+  { name: "id", type: "INTEGER" },
+];
+const batch = (from) => ({ tables: [{ tableName: "t", rows: Array.from({ length: 200 }, (_, n) => ({ type: "PUT", ...rowOf(from + n) })) }] });
+const ends = (bound) => [{ station: bound }, { id: bound }];
+const range = { tableName: "t", direction: "FORWARD", inclusiveStartPrimaryKey: ends(TableStore.INF_MIN), exclusiveEndPrimaryKey: ends(TableStore.INF_MAX), limit: RANGE };
+const many = (length, call) => Array.from({ length }, (_, n) => call(n));
+/** The row of a number, as the package's own calls take it. */
+const plain = (id) => ({
+  primaryKey: { station: "SEA", id },
+  attributes: { date: "2012-01-01", weather: `rain ${id}`, tempMax: 12.8, tempMin: 5.5, count: id, note: "x".repeat(60) },
+});
+// Puts and batches replace rows that are there, so that a range stays as long as it is.
+const WORKLOADS = [
+  { name: "put", rows: 1, calls: many(1000, (n) => ["putRow", { tableName: "t", ...rowOf(n) }]), own: (db) => many(1000, (n) => () => db.putRow({ tableName: "t", ...plain(n) })) },
+  {
+    name: "get",
+    rows: 1,
+    calls: many(1000, (n) => ["getRow", { tableName: "t", primaryKey: keyOf(n) }]),
+    own: (db) => many(1000, (n) => () => db.getRow({ tableName: "t", primaryKey: plain(n).primaryKey })),
+  },
+  {
+    name: "batch of 200 puts",
+    rows: 200,
+    calls: many(RANGE / 200, (n) => ["batchWriteRow", batch(200 * n)]),
+    own: (db) => many(RANGE / 200, (n) => () => db.batchWriteRow(many(200, (row) => ({ tableName: "t", put: plain(200 * n + row) })))),
+  },
+  { name: "range of 5,000 rows", rows: RANGE, calls: [["getRange", range]], own: (db) => [() => db.getRange({ tableName: "t", limit: RANGE })] },
+];
 
 const server = await startServer();
+const here = await openHere();
 try {
   const { address } = server;
-  const client = new TableStore.Client({ endpoint: address, instancename: "demo", accessKeyId: "testid", secretAccessKey: "testsecret", maxRetries: 0 });
-  const primaryKey = [
-    { name: "station", type: "STRING" },
-    { name: "id", type: "INTEGER" },
-  ];
+  const client = new TableStore.Client({ endpoint: address, instancename: "demo", ...KEY, maxRetries: 0 });
   const options = { timeToLive: -1, maxVersions: 1 };
   await client.createTable({ tableMeta: { tableName: "t", primaryKey }, reservedThroughput: { capacityUnit: { read: 0, write: 0 } }, tableOptions: options });
-  const batch = (from) => ({ tables: [{ tableName: "t", rows: Array.from({ length: 200 }, (_, n) => ({ type: "PUT", ...rowOf(from + n) })) }] });
   for (let from = 0; from < RANGE; from += 200) await client.batchWriteRow(batch(from));
-  const ends = (bound) => [{ station: bound }, { id: bound }];
-  const range = { tableName: "t", direction: "FORWARD", inclusiveStartPrimaryKey: ends(TableStore.INF_MIN), exclusiveEndPrimaryKey: ends(TableStore.INF_MAX), limit: RANGE };
-  const many = (length, call) => Array.from({ length }, (_, n) => call(n));
-  // Puts and batches replace rows that are there, so that a range stays as long as it is.
-  const workloads = [
-    ["put", 1, many(1000, (n) => ["putRow", { tableName: "t", ...rowOf(n) }])],
-    ["get", 1, many(1000, (n) => ["getRow", { tableName: "t", primaryKey: keyOf(n) }])],
-    ["batch of 200 puts", 200, many(RANGE / 200, (n) => ["batchWriteRow", batch(200 * n)])],
-    ["range of 5,000 rows", RANGE, [["getRange", range]]],
-  ];
+  await here.db.createTable({ tableName: "t", primaryKey });
+  for (let id = 0; id < RANGE; id++) await here.db.putRow({ tableName: "t", ...plain(id) });
   console.log(`${values.memory ? "in memory" : "in files"}, ${os.cpus().length} processors, load ${os.loadavg()[0].toFixed(1)}\n`);
-  console.log("                       in flight   requests/s       rows/s    ms/request      MB/s");
-  for (const [name, rows, calls] of workloads) {
+  console.log("                       in flight   requests/s       rows/s    ms/request      MB/s   engine  codec   HTTP");
+  for (const { name, rows, calls, own } of WORKLOADS) {
     const requests = await requestsOf(calls, address);
+    const [doors, engine] = [here.doors(requests), own(here.db).map((call) => () => call().then(() => 0))];
     for (const inFlight of [1, IN_FLIGHT]) {
-      const { done, bytes, ms } = await measure(address, requests, inFlight);
+      const { done, bytes, ms } = await measureRequests(address, requests, { inFlight, seconds });
       const rate = (done / ms) * 1000;
       const line = [String(inFlight).padStart(9), rate.toFixed(0).padStart(12), (rate * rows).toFixed(0).padStart(12)];
-      console.log(name.padEnd(23) + [...line, ((ms * inFlight) / done).toFixed(2).padStart(13), (bytes / 1000 / ms).toFixed(1).padStart(9)].join(" "));
+      // Of the time from one answer to the next: what the engine's own call takes, what the door takes more, and the rest.
+      const [all, door, least] = [{ done, ms }, await measureCalls(doors, { inFlight, seconds }), await measureCalls(engine, { inFlight, seconds })].map((of) => of.ms / of.done);
+      const shares = [least, door - least, all - door].map((part) => `${((100 * part) / all).toFixed(0)} %`.padStart(7));
+      console.log(name.padEnd(23) + [...line, ((ms * inFlight) / done).toFixed(2).padStart(13), (bytes / 1000 / ms).toFixed(1).padStart(9), shares.join("")].join(" "));
     }
   }
 } finally {
+  await here.close();
   await server.stop();
 }

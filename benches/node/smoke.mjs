@@ -26,6 +26,13 @@ const RUNS = [
     leaves: "typed-node.md",
   },
   {
+    name: "imports beside Papa Parse with node:sqlite",
+    script: "imports.mjs",
+    words: ["--rows", "500", ...ONCE],
+    shows: /us a row +TabStore +SQLite[^]*csv [^]*ndjson [^]*json /,
+    leaves: "imports.md",
+  },
+  {
     name: "the server of the official SDKs",
     script: "serve.mjs",
     words: ["--seconds", "0.1"],

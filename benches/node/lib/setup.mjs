@@ -9,11 +9,11 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
-/** The options of a program, checked: `rows` and `rounds` say how many there are without one. `flags` are its own. */
-export function options(help, { rows, rounds }, flags = []) {
+/** The options of a program, checked: `rows` and `rounds` say how many there are without one. `flags` and `texts` are its own. */
+export function options(help, { rows, rounds }, flags = [], texts = []) {
   const string = { type: "string" };
   const flag = { type: "boolean", default: false };
-  const own = Object.fromEntries(flags.map((name) => [name, flag]));
+  const own = Object.fromEntries([...flags.map((name) => [name, flag]), ...texts.map((name) => [name, string])]);
   const { values } = parseArgs({ options: { rows: string, rounds: string, dist: string, out: string, help: flag, ...own } });
   if (values.help) {
     console.log(help.trim());
@@ -25,7 +25,7 @@ export function options(help, { rows, rounds }, flags = []) {
     return value;
   };
   const at = (name, otherwise) => path.resolve(values[name] ?? path.join(root, otherwise));
-  const asked = Object.fromEntries(flags.map((name) => [name, values[name]]));
+  const asked = Object.fromEntries([...flags, ...texts].map((name) => [name, values[name]]));
   return { ...asked, rows: number("rows", rows), rounds: number("rounds", rounds), dist: at("dist", "pkg/dist"), out: at("out", "target/bench") };
 }
 
