@@ -67,9 +67,10 @@ async function typed(db: Typed): Promise<unknown[]> {
     }),
   );
   await note(db.reading.get({ station: "SEA", at: 1 }));
-  const changes: unknown[] = [];
-  for await (const { type, key, columns } of db.reading.changes({ once: true })) changes.push([type, key, columns]);
-  await note(changes);
+  const changes: { at: number; told: unknown }[] = [];
+  for await (const { type, key, columns } of db.reading.changes({ once: true })) changes.push({ at: key.at, told: [type, key, columns] });
+  // Rows that are put at once have no order among each other, and a connection has several requests on their way.
+  await note(changes.sort((a, b) => a.at - b.at).map(({ told }) => told));
   await db.page.put({ name: "home", text: "one" });
   await note(db.page.get("home"));
   await note(db.page.versions("home", "text").then((all) => all.map(({ value }) => value)));

@@ -210,3 +210,12 @@ test("R8: a value over the limit names its column at any size, however it comes"
   assert.equal((await db.count({ tableName: "t" })).count, 0);
   await db.close();
 });
+
+test("what is derived from a Map, whose size throws, is refused by name as a source", async () => {
+  for (const source of [new Proxy(new Map([["a", 1]]), {}), Object.create(Set.prototype) as object]) {
+    const { ids, failures } = await run(source as never, {});
+    assert.deepEqual(ids, []);
+    assert.match(failures.join(), /^The import was given up: TypeError/);
+    await assert.rejects(inspectImport(source as never), /TabStoreError: The argument 'source' is (a Map|an? .*); it must be a Blob/);
+  }
+});

@@ -29,8 +29,9 @@ export function isBytes(source: unknown): source is ByteSource {
 
 function isBlob(source: object): source is Blob {
   if (typeof Blob !== "undefined" && source instanceof Blob) return true;
-  const { size, type, slice } = source as Partial<Blob>;
-  return typeof size === "number" && typeof type === "string" && typeof slice === "function";
+  // In this order: what is derived from a Map has a 'size' that throws.
+  const { type, slice } = source as Partial<Blob>;
+  return typeof type === "string" && typeof slice === "function" && typeof (source as Partial<Blob>).size === "number";
 }
 
 /** The bytes of a Blob, also of one without `stream`. */
