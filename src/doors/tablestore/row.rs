@@ -217,7 +217,9 @@ pub(super) struct Rows {
     apart: Option<Rc<std::cell::Cell<usize>>>,
 }
 
-/// How many bytes of rows a batch may have before it gets no further row.
+/// Bytes of the rows that a batch of reads has found, as written (ours: no document tells).
+///
+/// Else: `OTSServerBusy` for each further row that is there; clients ask for these again.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
 impl Rows {

@@ -10,7 +10,9 @@ use crate::doors::{Access, Request};
 use crate::modules::{self, Module};
 use crate::tablestore::{AccessKey, Instance, Right, authorize};
 
-/// How much the clock of a client may differ, in ms.
+/// How much the clock of a client may differ from the store's, in milliseconds (I6).
+///
+/// Else: `OTSAuthFailed`, 403, "Mismatch between system time and x-ots-date: …."
 const SKEW: u64 = 15 * 60 * 1000;
 /// The version of the protocol.
 const VERSION: &str = "2015-12-31";

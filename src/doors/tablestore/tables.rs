@@ -15,7 +15,9 @@ use crate::tablestore::{
     TableDescription, UpdateTable,
 };
 
-/// The most ranges that a new table may be given.
+/// Ranges that a request for a new table names (what the service answered).
+///
+/// Else: `OTSParameterInvalid`, "The count of partitions cannot be greater than 10".
 const PARTITIONS: usize = 10;
 const MICROSECONDS: i64 = 1000;
 

@@ -1,8 +1,8 @@
-//! `docs/LIMITS.md`, from `src/model/limits.rs` and the code of Azure tables.
+//! `docs/LIMITS.md`, from `src/model/limits.rs`, the door for SDKs, and the code of Azure tables.
 //!
 //! There every public constant and every field of `Limits` has a doc comment with three things. It states the count
-//! that is limited, the source in parentheses, and after `Else:` the result beyond the limit. Limits of Azure tables stand in
-//! several files, beside what they limit. A constant there is one if it has an `Else:`.
+//! that is limited, the source in parentheses, and after `Else:` the result beyond the limit. Limits of doors and of Azure tables
+//! stand in several files, beside what they limit. A constant there is one if it has an `Else:`.
 
 use crate::run::{Failure, root};
 use std::fmt::Write as _;
@@ -22,7 +22,21 @@ const AZURE: [&str; 8] = [
     "src/doors/azure/acl.rs",
 ];
 
+/// Where the limits of the door of the Table Store service are that come before those of the data.
+const DOOR: [&str; 4] = [
+    "src/doors/tablestore/mod.rs",
+    "src/doors/tablestore/signature.rs",
+    "src/doors/tablestore/tables.rs",
+    "src/doors/tablestore/row.rs",
+];
+
 /// The text before their table.
+const OF_DOOR: &str = "\n\
+    ## The door for SDKs of Table Store\n\n\
+    What the official SDKs send, by `tabstore serve` and `tablestoreFetch`, has the limits above and these, from\n\
+    [src/doors/tablestore](../src/doors/tablestore).\n\n";
+
+/// The text before the table of Azure's limits.
 const OF_AZURE: &str = "\n\
     ## Azure tables\n\n\
     From [src/azure](../src/azure) and its door. The codes are the service's; each is a status 400 unless it says more. K4 and\n\
@@ -54,10 +68,10 @@ pub fn page() -> Result<String, Failure> {
     );
     add(SOURCE, &mut page)?;
     page.push_str(SALVAGE);
-    page.push_str(OF_AZURE);
-    page.push_str(HEAD);
-    for file in AZURE {
-        add(file, &mut page)?;
+    for (text, files) in [(OF_DOOR, &DOOR[..]), (OF_AZURE, &AZURE)] {
+        page.push_str(text);
+        page.push_str(HEAD);
+        files.iter().try_for_each(|file| add(file, &mut page))?;
     }
     Ok(page)
 }
