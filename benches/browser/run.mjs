@@ -15,7 +15,7 @@ import { growth } from "./lib/growth.mjs";
 import { kinds } from "./lib/kinds.mjs";
 import { live } from "./lib/live.mjs";
 import { million } from "./lib/million.mjs";
-import { publish } from "./lib/publish.mjs";
+import { publish, publishCold } from "./lib/publish.mjs";
 import { checkBuilt, Server } from "./lib/server.mjs";
 import { soak } from "./lib/soak.mjs";
 import { circumstances, COLD, document, ENGINES, table, TABS } from "./lib/table.mjs";
@@ -30,7 +30,7 @@ Compares with other databases:
   --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page follower
   --steps A,B      some of: ${STEPS.join(" ")} (with follower) load (loading and stored bytes)
   --hand-overs N   how often a leader closes and crashes (100), and is frozen (a tenth)
-  --publish        write docs/bench/
+  --publish        write docs/bench/, with --cold that part of it
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
 
 Looks at one thing:
@@ -154,6 +154,7 @@ async function main() {
     const [name, run] = special;
     const { record, text, failures = [] } = await run(server, wanted);
     writeFileSync(path.join(wanted.out, `${name}.md`), `${text}\n`);
+    if (wanted.publish && name === "cold") publishCold(root, text, wanted["sqlite-idb"] ? "SQLite" : "LevelDB");
     keep(wanted, `${name}-`, record);
     for (const failure of failures) console.log(`OVER THE LIMIT: ${failure}`);
     if (failures.length > 0 && !wanted["no-judge"]) process.exitCode = 1;

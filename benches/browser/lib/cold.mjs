@@ -17,14 +17,32 @@ const ROWS = [
   ["coldFew", "10 rows from a key on", "us", READERS],
   ["coldScan", "the first scan of all rows, per row", "us", READERS],
   ["strict", "put, one after another, each flushed", "us", WRITERS],
+  // In a new worker each: what a short session sees.
+  ["firstPuts", "the first 300 puts of a worker", "us", READERS],
+  ["firstGets", "the first 300 gets of a worker", "us", READERS],
+  ["firstScan", "the first scan of a worker, per row", "us", READERS],
+  ["firstFilter", "the first filter of a worker, 1 % passes, per row read", "us", READERS],
+];
+
+/** The lines of a worker's first work, with the workload that is measured. */
+const FIRSTS = [
+  ["firstPuts", "firstPuts"],
+  ["firstGets", "firstGets"],
+  ["firstScan", "scan"],
+  ["firstFilter", "filter"],
 ];
 
 /** One sample of a database: its figures, and what the machine was doing before. */
 async function sample(server, wanted, engine, round) {
   const browser = await Browser.start(wanted["sqlite-idb"]);
   try {
-    const page = await browser.open(`http://127.0.0.1:${server.port}/`);
-    await page.evaluate((rows) => globalThis.bench.begin(rows), wanted.rows);
+    let page;
+    const begin = async () => {
+      await page?.close();
+      page = await browser.open(`http://127.0.0.1:${server.port}/`);
+      await page.evaluate((rows) => globalThis.bench.begin(rows), wanted.rows);
+    };
+    await begin();
     const probe = await page.evaluate(() => globalThis.bench.probe());
     const step = async (workload, database) => {
       say(`round ${round + 1} of ${wanted.rounds}: ${workload}, ${engine}`);
@@ -45,6 +63,12 @@ async function sample(server, wanted, engine, round) {
     await step("openStrict", "strict");
     figures.strict = await step("strict", "strict");
     await step("close", "strict");
+    for (const [line, workload] of READERS.has(engine) ? FIRSTS : []) {
+      await begin();
+      await step("open", "cold");
+      figures[line] = await step(workload, "cold");
+      await step("close", "cold");
+    }
     return { engine, round, probe, figures, machine: machineOf(browser) };
   } finally {
     await browser.stop();
@@ -70,7 +94,7 @@ export async function cold(server, wanted) {
     .filter(isDiscarded)
     .map(({ engine, round, probe }) => `${COLD[engine]} in round ${round + 1} (${times(probe.cpu / fastest)} the arithmetic)`);
   const caption = [
-    `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB, after as many gets of other rows; medians of ${wanted.rounds} rounds, each sample in a new profile.`,
+    `${wanted.rows.toLocaleString("en")} rows of 6 columns, about 150 bytes, read with caches of 4 MB, after as many gets of other rows; medians of ${wanted.rounds} rounds, each sample in a new profile; a worker's first work on the same table with usual caches.`,
     `Headless Chromium ${samples[0].machine.chromium}, IndexedDB on ${wanted["sqlite-idb"] ? "SQLite" : "LevelDB"}, ${samples[0].machine.cpus} CPUs.`,
     `A bare flush of 4 KB in a file took ${figure(Math.min(...flushes))} to ${figure(Math.max(...flushes))} us.`,
     `Discarded: ${gone.join(", ") || "none"}.`,

@@ -46,6 +46,8 @@ const FEW_ROWS = 10;
 const CACHE_BYTES = 4 << 20;
 /** Puts that wait for the device. */
 const STRICT = 300;
+/** What a short session does: the first ones of a worker. */
+const FIRST = 300;
 /** One row in a hundred has a smaller count. */
 const FEW = 10_000;
 
@@ -208,6 +210,10 @@ export const WORKLOADS = {
   },
 
   strict: (scene) => puts(scene, STRICT, 50_000_000),
+
+  firstPuts: (scene) => puts(scene, FIRST, 70_000_000),
+
+  firstGets: (scene) => gets(scene, some(scene, FIRST)),
 
   async scan({ engine, rows }) {
     let sum = 0;
