@@ -68,6 +68,17 @@ test("D2: every 64-bit integer is written exactly", () => {
   }
 });
 
+test("D2: every safe integer without a sign is written exactly", () => {
+  const values = [0, 127, 128, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 35 + 5, 2 ** 42 - 1, Number.MAX_SAFE_INTEGER];
+  const writer = new FrameWriter();
+  for (const value of values) writer.uv(value);
+  const reader = new Reader(writer.finish().slice(), 5);
+  assert.deepEqual(
+    values.map(() => reader.uv()),
+    values,
+  );
+});
+
 test('D2: with integers: "bigint" every integer is a bigint, and nothing else is', () => {
   const row = one(
     [

@@ -273,4 +273,9 @@ test("the set of seen keys tells keys apart by their values, and integers alike 
   const many = new Seen();
   for (let at = 0; at < 200_000; at++) assert.ok(many.add([`row ${at % 7}`, at]));
   for (let at = 0; at < 200_000; at += 17) assert.equal(many.add([`row ${at % 7}`, at]), false);
+  // Among so many some share 32 bits of their hashes: all 64 count.
+  const texts = new Seen();
+  const next = random(7);
+  const drawn = new Set(Array.from({ length: 300_000 }, () => `${next(2 ** 30)} ${next(2 ** 30)}`));
+  for (const text of drawn) assert.ok(texts.add([text]), text);
 });

@@ -58,6 +58,8 @@ test("of two values of one version the larger one stays, on whichever side it is
   assert.ok(compareValues(text, typed(99)) > 0);
   assert.ok(compareValues(typed(2, "DOUBLE"), typed(9)) > 0, "a Double is larger than any Integer");
   assert.equal(compareValues(typed(9n), typed(9)), 0);
+  const [zero, negative] = [typed(0, "DOUBLE"), typed(-0, "DOUBLE")];
+  assert.ok(compareValues(zero, negative) > 0 && compareValues(negative, zero) < 0, "the zeros of a Double have an order");
 });
 
 test("a deleted row takes what the other side has put before the deletion, and leaves what was put later", () => {

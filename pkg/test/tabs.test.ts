@@ -75,6 +75,27 @@ test("a port whose leader does not come is given up", async () => {
   assert.deepEqual(late.got, []);
 });
 
+/** Locks that come free a while after their work has ended, as browsers' do. */
+class SlowLocks extends FakeLocks {
+  override request(name: string, ...rest: unknown[]): Promise<unknown> {
+    const run = rest.pop() as (lock: unknown) => unknown;
+    const slow = async (lock: unknown): Promise<unknown> => {
+      const done = await run(lock);
+      if (lock !== null) await new Promise((resolve) => setTimeout(resolve, 5));
+      return done;
+    };
+    return super.request(name, ...rest, slow);
+  }
+}
+
+test("a lock is free for another one as soon as its release has resolved", async () => {
+  undo.push(giveLocks(new SlowLocks()));
+  for (let times = 0; times < 3; times++) await (await lockInstance("demo"))();
+  const release = await lockInstance("demo");
+  await assert.rejects(lockInstance("demo"), { code: "Busy" });
+  await release();
+});
+
 test("leaders that have gone are forgotten when another one comes", async () => {
   const locks = new FakeLocks();
   undo.push(giveLocks(locks));
