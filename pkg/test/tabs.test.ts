@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import type { ToHub } from "../src/tabs/channel.js";
-import { lockInstance, lockName } from "../src/tabs/lock.js";
+import { lockInstance, lockName, registerWork, settled } from "../src/tabs/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { turn } from "./support/turn.js";
 import { undo, undoAll } from "./support/undo.js";
@@ -94,6 +94,30 @@ test("a lock is free for another one as soon as its release has resolved", async
   const release = await lockInstance("demo");
   await assert.rejects(lockInstance("demo"), { code: "Busy" });
   await release();
+});
+
+test("I2: instances whose names differ in case alone have one lock", async () => {
+  undo.push(giveLocks(new FakeLocks()));
+  const release = await lockInstance("Demo");
+  await assert.rejects(lockInstance("demo"), { code: "Busy" });
+  await release();
+});
+
+test("an opening waits for this page's earlier work with the instance, and not for what came after it", async () => {
+  const ended: string[] = [];
+  let end = (): void => {};
+  const earlier = new Promise<void>((resolve) => {
+    end = () => (ended.push("earlier"), resolve());
+  });
+  registerWork("demo", earlier, true);
+  const own = registerWork("demo", new Promise(() => {}), true);
+  registerWork("demo", new Promise(() => {}), true);
+  const waited = settled("demo", () => own).then(() => ended.push("waited"));
+  await turn(5);
+  assert.deepEqual(ended, []);
+  end();
+  await waited;
+  assert.deepEqual(ended, ["earlier", "waited"]);
 });
 
 test("leaders that have gone are forgotten when another one comes", async () => {
