@@ -1,7 +1,6 @@
 // `npx tabstore serve` beside Azurite over HTTP, in memory: `npm run serve -- [options]`. Requests are those of @azure/data-tables, made
 // before the clock starts and sent again and again, so that the client takes little of the time.
 
-import { spawn } from "node:child_process";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +9,7 @@ import { parseArgs } from "node:util";
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { columns, median, times } from "../browser/lib/statistics.mjs";
+import { startServer } from "../node/lib/served.mjs";
 import { measureRequests } from "../node/lib/throughput.mjs";
 import { startAzurite } from "./lib/azurite.mjs";
 
@@ -40,26 +40,11 @@ const ACCOUNT = "bench";
 const SECRET = "the-secret-of-the-benchmark";
 const KEY = Buffer.from(SECRET).toString("base64");
 
-/** TabStore's server in a process of its own. */
+/** TabStore's server. */
 async function startTabstore() {
-  const cli = path.join(path.resolve(values.dist ?? path.join(root, "pkg/dist")), "cli.js");
-  const args = [cli, "serve", "--instance", ACCOUNT, "--port", "0", "--azure-port", "0", "--console-port", "0", "--access-key-id", ACCOUNT, "--access-key-secret", SECRET];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const url = await new Promise((resolve, reject) => {
-    let printed = "";
-    child.stdout.on("data", (data) => {
-      printed += data;
-      const found = /Azure tables +(http:\S+)/.exec(printed)?.[1];
-      if (found !== undefined) resolve(`${found}/${ACCOUNT}`);
-    });
-    child.once("exit", () => reject(new Error(`the server ended: ${printed}`)));
-  });
-  const stop = async () => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-  };
-  return { url, stop };
+  const dist = path.resolve(values.dist ?? path.join(root, "pkg/dist"));
+  const { address, stop } = await startServer(dist, "Azure tables", ["--instance", ACCOUNT, "--access-key-id", ACCOUNT, "--access-key-secret", SECRET]);
+  return { url: `${address}/${ACCOUNT}`, stop };
 }
 
 const entity = (n) => ({ partitionKey: `p${Math.floor(n / 100)}`, rowKey: String(n % 100).padStart(2, "0"), count: n, name: `station ${n} of the north`, height: n * 0.25 + 0.125, active: n % 3 === 0 });

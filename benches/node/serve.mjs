@@ -1,7 +1,6 @@
 // The server's throughput: `npm run serve -- [options]`. Requests are those of the npm package tablestore, made before the clock
 // starts and sent again and again, so that the client takes little of the time. Figures of one run are comparable, others are not.
 
-import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -9,6 +8,7 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 
+import { startServer } from "./lib/served.mjs";
 import { measureCalls, measureRequests } from "./lib/throughput.mjs";
 
 const HELP = `
@@ -40,31 +40,6 @@ const RANGE = 5000;
 const IN_FLIGHT = 64;
 /** The server's own. */
 const KEY = { accessKeyId: "testid", secretAccessKey: "testsecret" };
-
-/** The server in a process of its own. */
-async function startServer() {
-  const folder = values.memory ? undefined : mkdtempSync(path.join(os.tmpdir(), "tabstore-serve-bench-"));
-  const args = [path.join(dist, "cli.js"), "serve", "--port", "0", "--azure-port", "0", "--console-port", "0"];
-  const child = spawn(process.execPath, [...args, ...(folder === undefined ? [] : ["--data", folder])], { stdio: ["ignore", "pipe", "inherit"] });
-  const address = await new Promise((resolve, reject) => {
-    let printed = "";
-    child.stdout.on("data", (data) => {
-      printed += data;
-      const found = /Table Store +(http:\S+)/.exec(printed)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.once("exit", () => reject(new Error(`the server ended: ${printed}`)));
-  });
-  return {
-    address,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGTERM");
-      await ended;
-      if (folder !== undefined) rmSync(folder, { recursive: true });
-    },
-  };
-}
 
 const int = (value) => TableStore.Long.fromNumber(value);
 const keyOf = (id) => [{ station: "SEA" }, { id: int(id) }];
@@ -100,10 +75,9 @@ async function requestsOf(calls, address) {
  * The same instance in this process: what the requests take without HTTP, and what the calls take that they ask for. `fetch` writes
  * an answer as the server does, but for the objects of its response.
  */
-async function openHere() {
+async function openHere(folder) {
   const part = (name) => import(pathToFileURL(path.join(dist, name)).href);
   const [{ open }, { tablestoreFetch }] = await Promise.all([part("node.js"), part("tablestore.js")]);
-  const folder = values.memory ? undefined : mkdtempSync(path.join(os.tmpdir(), "tabstore-door-bench-"));
   const db = await open("demo", folder === undefined ? { storage: "memory" } : { storage: "files", path: folder });
   await db.createAccessKey({ rights: ["read", "write", "admin"], accessKeyId: KEY.accessKeyId, accessKeySecret: KEY.secretAccessKey });
   const ask = tablestoreFetch(db);
@@ -117,10 +91,6 @@ async function openHere() {
         if (!response.ok) throw new Error(`${response.status} by the door`);
         return byteLength;
       }),
-    close: async () => {
-      await db.close();
-      if (folder !== undefined) rmSync(folder, { recursive: true });
-    },
   };
 }
 
@@ -155,8 +125,10 @@ const WORKLOADS = [
   { name: "range of 5,000 rows", rows: RANGE, calls: [["getRange", range]], own: (db) => [() => db.getRange({ tableName: "t", limit: RANGE })] },
 ];
 
-const server = await startServer();
-const here = await openHere();
+const folder = values.memory ? undefined : mkdtempSync(path.join(os.tmpdir(), "tabstore-serve-bench-"));
+const inFolder = (name) => (folder === undefined ? undefined : path.join(folder, name));
+const server = await startServer(dist, "Table Store", folder === undefined ? [] : ["--data", inFolder("served")]);
+const here = await openHere(inFolder("here"));
 try {
   const { address } = server;
   const client = new TableStore.Client({ endpoint: address, instancename: "demo", ...KEY, maxRetries: 0 });
@@ -181,6 +153,7 @@ try {
     }
   }
 } finally {
-  await here.close();
+  await here.db.close();
   await server.stop();
+  if (folder !== undefined) rmSync(folder, { recursive: true });
 }

@@ -6,11 +6,11 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 
-import { load, skip } from "./support/package.js";
+import { load, skip, times } from "./support/package.js";
 import { serve } from "./support/server.js";
 import { sdk, sdkClient } from "./support/tablestore-sdk.js";
 
-const TIMES = Number(process.env["SERVE_KILLS"] ?? (process.env["TEST_TIER"] === "full" ? 100 : 4));
+const TIMES = Number(process.env["SERVE_KILLS"] ?? times(100, 4));
 
 test(`R4: a server that is killed while it answers loses no write that it has acknowledged, ${TIMES} times`, { skip }, async (t) => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "tabstore-kill-"));

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import type { Database, OpenOptions } from "../src/index.js";
 import type { SyncDirection, SyncJob } from "../src/sync/index.js";
 import { syncTable } from "../src/sync/index.js";
-import { load, open, random, skip } from "./support/package.js";
+import { isFull, load, open, random, skip, times } from "./support/package.js";
 import { ANY_OFFSET, assertSame, dump, FAST, type Fault, onWay } from "./support/sync.js";
 
 const SEED = process.env.TABSTORE_SEED;
@@ -131,8 +131,7 @@ async function life(seed: number, direction: SyncDirection, skew: number, steps:
   }
 }
 
-const isFull = process.env.TEST_TIER === "full";
-const LIVES = isFull ? 40 : 3;
+const LIVES = times(40, 3);
 /** How far the clock of the second side is ahead of the first one's. */
 const SKEWS = [0, 7_200_000, -7_200_000];
 const seeds = SEED === undefined ? Array.from({ length: LIVES }, (_, i) => i + 1) : [Number(SEED)];

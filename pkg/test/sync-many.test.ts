@@ -8,10 +8,10 @@ import { test } from "node:test";
 
 import type { Database } from "../src/index.js";
 import { KEY } from "./support/consumer.js";
-import { load, skip } from "./support/package.js";
+import { isFull, load, skip, times } from "./support/package.js";
 import { ALL, ANY_OFFSET, assertSame, during, onTwo, onWay } from "./support/sync.js";
 
-const ROWS = process.env.TEST_TIER === "full" ? 100_000 : 2000;
+const ROWS = times(100_000, 2000);
 
 /** Fills a table with rows of two versions. */
 async function fill(db: Database, rows: number): Promise<void> {
@@ -43,7 +43,7 @@ test(
       await job.caughtUp();
       assert.equal(job.status().rowsCopied <= ROWS, true);
     });
-    if (process.env.TEST_TIER === "full") console.log(`${ROWS} rows were copied in ${Math.round(performance.now() - begin)} ms`);
+    if (isFull) console.log(`${ROWS} rows were copied in ${Math.round(performance.now() - begin)} ms`);
     const counts = await Promise.all([from, to].map((db) => db.count({ tableName: "t" })));
     assert.deepEqual(
       counts.map(({ count }) => count),

@@ -13,8 +13,11 @@ export const entry = path.resolve("dist/node.js");
 /** Why these tests are skipped, if so. */
 export const skip = !existsSync(entry) && "the package has not been built";
 
+/** Whether everything runs: CONTRIBUTING says what each tier has. */
+export const isFull = process.env["TEST_TIER"] === "full";
+
 /** How often a test does what it repeats: `usual` times where everything runs, else `few` times. */
-export const times = (usual: number, few: number): number => (process.env["TEST_TIER"] === "full" ? usual : few);
+export const times = (usual: number, few: number): number => (isFull ? usual : few);
 
 /** Whether the engine is in several files. Builds that are not optimised (`--dev`) have it in one. */
 export const hasModules = existsSync(path.resolve("dist/tabstore_occasional.wasm"));
