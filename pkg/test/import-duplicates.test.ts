@@ -279,3 +279,55 @@ test("the set of seen keys tells keys apart by their values, and integers alike 
   const drawn = new Set(Array.from({ length: 300_000 }, () => `${next(2 ** 30)} ${next(2 ** 30)}`));
   for (const text of drawn) assert.ok(texts.add([text]), text);
 });
+
+test("each row of a source that gives one object again and again is stored as it was when it came", { skip }, async () => {
+  const tableName = "t";
+  const key = [{ name: "id", type: "INTEGER" as const }];
+  function* again(from: number, count: number): Generator<{ id: number; v: number; bytes: Uint8Array }> {
+    const row = { id: 0, v: 0, bytes: new Uint8Array(2) };
+    for (let id = from; id < from + count; id++) {
+      row.bytes[0] = id % 251;
+      yield Object.assign(row, { id, v: id * 2 });
+    }
+  }
+  for (const onDuplicate of ["replace", "skip", "stop"] as const) {
+    const db = await open();
+    await db.createTable({ tableName, primaryKey: key });
+    const first = await db.importRows(tableName, again(0, 1000), { onDuplicate });
+    assert.deepEqual([first.rows, first.replaced ?? 0, first.skippedDuplicates ?? 0], [1000, 0, 0], onDuplicate);
+    if (onDuplicate !== "stop") {
+      // Half of these are there already: where they are replaced, the table is asked for them before.
+      const second = await db.importRows(tableName, again(500, 1000), { onDuplicate });
+      assert.equal(onDuplicate === "replace" ? second.replaced : second.skippedDuplicates, 500, onDuplicate);
+    }
+    let count = 0;
+    for await (const row of db.scan({ tableName })) {
+      const id = Number(row.primaryKey["id"]);
+      assert.deepEqual([id, row.get("v"), (row.get("bytes") as Uint8Array)[0]], [count, count * 2, count % 251], onDuplicate);
+      count += 1;
+    }
+    assert.equal(count, onDuplicate === "stop" ? 1000 : 1500);
+    await db.close();
+  }
+});
+
+test("a source of rows is ended when the import ends before it, and not once it has failed", { skip }, async () => {
+  const db = await table(await open());
+  for (const fails of [false, true]) {
+    let ended = 0;
+    let id = 0;
+    const rows = {
+      [Symbol.iterator]: () => ({
+        next: () => {
+          if (fails && id === 700) throw new Error("the source fails");
+          return { done: false, value: id === 600 ? { id: "wrong" } : { id: id++ } };
+        },
+        return: () => ((ended += 1), { done: true, value: undefined }),
+      }),
+    };
+    if (fails) id = 601;
+    await assert.rejects(db.importRows("t", rows as never));
+    assert.equal(ended, fails ? 0 : 1);
+  }
+  await db.close();
+});

@@ -41,25 +41,40 @@ const KEPT_LOST = 1000;
 /** The rows of a group. */
 const GROUP = 256;
 
-/** Groups the rows of a plain iterable, so that later stages do not await each of them. Those of an async one come singly. */
-async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly SourceRow[], void, undefined> {
-  if (Symbol.asyncIterator in source) {
+/** Rows that are there together, or such as are to be taken one by one: the next one may come in the same object. */
+type Batch = Iterable<SourceRow | Unreadable>;
+
+/** Groups rows, so that not each of them is awaited. Those of an async source come singly. */
+async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<Batch, void, undefined> {
+  if (Array.isArray(source)) {
+    for (let at = 0; at < source.length; at += GROUP) yield source.slice(at, at + GROUP) as SourceRow[];
+  } else if (Symbol.asyncIterator in source) {
     for await (const row of source) yield [row as SourceRow];
-    return;
-  }
-  let group: SourceRow[] = [];
-  try {
-    for (const row of source) {
-      if (group.push(row as SourceRow) < GROUP) continue;
-      yield group;
-      group = [];
+  } else {
+    const rows = source[Symbol.iterator]();
+    let ended = false;
+    const some = function* (): Generator<SourceRow, void, undefined> {
+      for (let count = 0; count < GROUP; count++) {
+        // If it throws, it has ended too.
+        ended = true;
+        const next = rows.next();
+        if (next.done === true) return;
+        ended = false;
+        yield next.value as SourceRow;
+      }
+    };
+    try {
+      while (!ended) yield some();
+    } finally {
+      if (!ended) rows.return?.();
     }
-  } catch (error) {
-    // The source fails behind them.
-    if (group.length > 0) yield group;
-    throw error;
   }
-  if (group.length > 0) yield group;
+}
+
+/** Pieces of a batch whose rows may be read before the first of them is put. */
+function* pieces(batch: Batch): Generator<readonly (SourceRow | Unreadable)[], void, undefined> {
+  if (Array.isArray(batch)) for (let at = 0; at < batch.length; at += LOOK_ROWS) yield batch.slice(at, at + LOOK_ROWS);
+  else for (const record of batch) yield [record];
 }
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
@@ -132,7 +147,7 @@ class Import {
     const { options } = this;
     const signal = signalOf(options);
     signal?.throwIfAborted();
-    let batches: AsyncGenerator<readonly (SourceRow | Unreadable)[], void, undefined>;
+    let batches: AsyncGenerator<Batch, void, undefined>;
     if (isBytes(source)) {
       const opened = openSource(source, options.format);
       this.csv = opened.format === "csv";
@@ -188,7 +203,7 @@ class Import {
   }
 
   /** Puts rows of the source. */
-  private async take(batch: readonly (SourceRow | Unreadable)[], replaced: Replaced | undefined, unlessEnded: Guard): Promise<void> {
+  private async take(batch: Batch, replaced: Replaced | undefined, unlessEnded: Guard): Promise<void> {
     if (replaced?.looks !== true) {
       for (const record of batch) {
         const wait = this.put(this.read(record), replaced);
@@ -196,8 +211,8 @@ class Import {
       }
       return;
     }
-    for (let at = 0; at < batch.length; at += LOOK_ROWS) {
-      const rows = batch.slice(at, at + LOOK_ROWS).map((record) => this.read(record));
+    for (const piece of pieces(batch)) {
+      const rows = piece.map((record) => this.read(record));
       await unlessEnded(
         replaced.look(
           rows.flatMap(({ row }) => row ?? []),
@@ -290,8 +305,8 @@ class Import {
     if (this.failures.length < KEPT_LOST) this.failures.push(failure);
   }
 
-  private checkColumns(batch: readonly (SourceRow | Unreadable)[]): void {
-    const record = batch.find((one) => !(one instanceof Unreadable));
+  private checkColumns(batch: Batch): void {
+    const record = Array.from(batch).find((one) => !(one instanceof Unreadable));
     if (record === undefined) return;
     this.checked = true;
     const there = Object.keys(record);
