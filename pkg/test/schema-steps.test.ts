@@ -85,6 +85,16 @@ test("R4: a row that is there or not, and a wrong one, leave nothing of a step, 
     });
   }
   await assert.rejects(db.atomic(5 as never), code("OTSParameterInvalid", /'record'/));
+  // What comes behind an await is refused in a promise that nobody has: it must not end the process.
+  const slow = async ({ account }: Steps<typeof schema>): Promise<void> => {
+    await null;
+    account.increment("ann", "balance", 5);
+  };
+  await assert.rejects(db.atomic(slow as never), code("OTSParameterInvalid", /gives a promise/));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  let late: Steps<typeof schema> | undefined;
+  await db.atomic((steps) => void (late = steps));
+  assert.throws(() => late!.note.delete(1), code("OTSParameterInvalid", /has been recorded/));
   await assert.rejects(
     db.atomic(() => {
       throw new Error("mine");

@@ -54,11 +54,18 @@ class Recorder implements Store {
 async function recorded(context: Context, tables: readonly StepTable[], work: (steps: object) => unknown): Promise<readonly BatchWriteItem[]> {
   const recorder = new Recorder(context);
   const wrong: Promise<unknown>[] = [];
+  let isOver = false;
   const steps = tables.map((table) => {
     const operations = table.on(recorder);
     const own = NAMES.map((name) => [
       name,
       (...given: never[]): void => {
+        if (isOver)
+          throw context.error(
+            "OTSParameterInvalid",
+            "The step has been recorded: what is written now would not be stored.",
+            "Write in the function that records it.",
+          );
         const before = recorder.items.length;
         const done = operations[name](...given);
         // Nothing was recorded: it has failed.
@@ -68,9 +75,16 @@ async function recorded(context: Context, tables: readonly StepTable[], work: (s
     ]);
     return [table.name, Object.freeze(Object.fromEntries(own))];
   });
-  const result = work(Object.freeze(Object.fromEntries(steps)));
+  let result: unknown;
+  try {
+    result = work(Object.freeze(Object.fromEntries(steps)));
+  } finally {
+    isOver = true;
+  }
   await Promise.all(wrong);
   if (typeof (result as PromiseLike<unknown> | undefined)?.then === "function") {
+    // What it writes later fails there too.
+    Promise.resolve(result).catch(() => {});
     throw context.error(
       "OTSParameterInvalid",
       "The function that records a step gives a promise.",
