@@ -13,6 +13,7 @@
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/cloud.js        connections to the service; cloud-more.js and cloud-files.js are loaded on first use
 //   dist/sync.js         copies of tables between databases, beside any of these; dist/sync-both.js: those that go both ways
+//   dist/remote.js       a session of a server's instance
 //   dist/shell.js        the command line, beside any of these
 //   dist/cli.js          the program `npx tabstore`
 //   dist/serve.js        its server, `npx tabstore serve`
@@ -193,6 +194,15 @@ await build({
   },
 });
 await build({ ...beside, entryPoints: { schema: "src/schema/index.ts" }, splitting: true, chunkNames: "[name]-[hash]" });
+/** A remote handle has no engine to load: it has a method of its own in place of this file's. */
+const withoutEngine = {
+  name: "without-engine",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/preload\.js$/ }, () => ({ path: "preload", namespace: "nothing" }));
+    onLoad({ filter: /.*/, namespace: "nothing" }, () => ({ contents: "export {};" }));
+  },
+};
+await build({ ...beside, entryPoints: { remote: "src/remote/index.ts" }, plugins: [withoutEngine] });
 
 /**
  * A connection loads two files on first use. Each has its own copy of what it shares with the entry: in chunks of their own these parts
@@ -248,8 +258,14 @@ await build({
   platform: "node",
   target: "node20",
   minify: false,
+  // The package ws is CommonJS: it takes Node's modules by require.
+  banner: { js: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);' },
   plugins: [siblings],
 });
+
+// Their licences ask for these lines wherever their code goes.
+const bundled = ["ws", "devalue"].map((name) => `${name}, in dist/serve.js and dist/remote.js\n\n${readFileSync(at(`node_modules/${name}/LICENSE`), "utf8").trim()}\n`);
+writeFileSync(at("dist/LICENSES.txt"), bundled.join("\n---\n\n"));
 
 await build({ ...common, entryPoints: { vite: "src/console/vite.ts" }, outdir: "dist", platform: "node", target: "node20", minify: false });
 
@@ -283,6 +299,7 @@ for (const entry of [
   "shell/index.d.ts",
   "schema/index.d.ts",
   "cloud/index.d.ts",
+  "remote/index.d.ts",
   "react.d.ts",
   "console/vite.d.ts",
   "console/inspector.d.ts",

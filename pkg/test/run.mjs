@@ -26,8 +26,8 @@ await build({
   platform: "node",
   target: "node20",
   sourcemap: "inline",
-  // The tests run on engines of their own. The SDK of Azure is of several kinds of modules.
-  external: ["*/wasm/tabstore.js", "@azure/*"],
+  // The tests run on engines of their own. The SDK of Azure is of several kinds of modules, and ws takes those of Node by require.
+  external: ["*/wasm/tabstore.js", "@azure/*", "ws"],
   logLevel: "warning",
 });
 const files = tests.map((name) => path.join(out, name.replace(/\.ts$/, ".mjs")));

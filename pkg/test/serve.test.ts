@@ -205,10 +205,13 @@ describe("a server in memory", { skip }, () => {
   });
 
   test("serves the console, where this build of the package has it", async () => {
-    assert.equal(server.console !== undefined, existsSync(path.resolve("dist/console/index.html")));
-    if (server.console === undefined) return;
     const page = await ask(server.console, "GET", "/");
-    assert.match(String(page.body), /<!doctype html>/i);
+    if (existsSync(path.resolve("dist/console/index.html"))) {
+      assert.match(String(page.body), /<!doctype html>/i);
+      assert.match(String(page.body), /<meta name="tabstore-server" content="demo">/);
+      assert.doesNotMatch(String(page.body), /name="service-worker"/);
+    } else assert.equal(page.status, 404);
+    assert.match(String((await ask(server.console, "GET", "/service-worker.js")).body), /unregister/);
     assert.equal((await ask(server.console, "GET", "/", { Host: "evil.example" })).status, 403);
     assert.equal((await ask(server.console, "GET", "/nothing")).status, 404);
     assert.equal((await ask(server.console, "POST", "/")).status, 405);

@@ -17,12 +17,13 @@ const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
 
 /// Entries that no other entry loads, and the modules that two of them wait for: their files, what they are, and their
 /// limits, gzip -9.
-const BESIDE: [(&str, &str, u64); 10] = [
+const BESIDE: [(&str, &str, u64); 11] = [
     ("azure.js", "the tables of Azure", 8 * 1024),
     ("tabstore_azure.wasm", "their module", 60 * 1024),
     ("tablestore.js", "the protocol of Table Store", 4 * 1024),
     ("tabstore_tablestore.wasm", "its module", 45 * 1024),
     ("timeline.js", "timelines", 15 * 1024),
+    ("remote.js", "a session of a server", 64 * 1024),
     ("sync.js", "copies of tables", 10 * 1024),
     ("shell.js", "the command line", 20 * 1024),
     ("schema.js", "typed tables", 12 * 1024),

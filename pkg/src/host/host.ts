@@ -92,6 +92,8 @@ export interface EngineHost {
    * happened.
    */
   submit(frame: Uint8Array): void;
+  /** Called with the error of a frame that cannot be read. Without it the engine ends: its own page has lost calls. */
+  onWrongFrame?: ((error: unknown) => void) | undefined;
   /**
    * Administration: an operation by name. Earlier frames are handled first. A change that an earlier engine may have done has the
    * number of its `request`, and is done once.

@@ -64,6 +64,7 @@ class ThreadSession implements EngineHost {
   dead = false;
   /** Whether its client has asked for rows, as one that still compares its options has not. */
   isUsed = false;
+  onWrongFrame: ((error: unknown) => void) | undefined;
 
   /** Set if the caller has a clock of its own. */
   readonly tick: (() => void) | undefined;
@@ -111,7 +112,7 @@ class ThreadSession implements EngineHost {
       }
     } catch (error) {
       // If it was no trap, the two sides do not understand each other, and these calls would get no answer.
-      if (!this.dead) events.onFailure(error);
+      if (!this.dead) (this.onWrongFrame ?? events.onFailure)(error);
       return;
     }
     if (responses !== undefined) this.onResponses(responses, start, start + length);

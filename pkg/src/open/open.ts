@@ -105,7 +105,9 @@ async function join(platform: Platform, engine: PageEngine, checked: Checked, si
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  return new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false), platform);
+  const db = new OpenDatabase(name, storage, client, (end) => registerWork(checked.place, end, false), platform);
+  platform.opened?.(db, async (other, onResponses) => (await engine.opening.engine).session(other, onResponses, false));
+  return db;
 }
 
 /**

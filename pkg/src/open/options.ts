@@ -96,7 +96,7 @@ export function checkKind(kind: string | undefined): string | undefined {
 }
 
 /** A unique number of this caller among all callers of the instance. The engine needs randomness too. */
-function newClient(): number {
+export function newClient(): number {
   if (globalThis.crypto?.getRandomValues === undefined) {
     throw local("Unavailable", "This host has no crypto.getRandomValues, which TabStore needs: take a newer one, or set globalThis.crypto.");
   }

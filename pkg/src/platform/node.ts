@@ -41,5 +41,7 @@ export const platform: Platform = {
   worker: undefined,
   tabs: undefined,
   folders,
+  // The server is a file of its own, with this entry beside it: see serve/sessions.ts.
+  opened: (db, session) => Object.defineProperty(db, Symbol.for("tabstore.session"), { value: session }),
   thread: once(() => import("../host/thread.js")),
 };

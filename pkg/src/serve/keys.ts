@@ -2,7 +2,7 @@
 
 import { createHash, createHmac } from "node:crypto";
 
-import type { Database, TabStoreError } from "../index.js";
+import type { AccessRight, Database, TabStoreError } from "../index.js";
 import { type Access, passTableStore } from "../tablestore/door.js";
 import { DEFAULT_KEY, isOpen, type ServeArguments } from "./arguments.js";
 
@@ -26,6 +26,28 @@ function signed(path: string, { instance, key }: Pick<ServeArguments, "instance"
 async function isUnknown(db: Database, access: Access, headers: readonly [string, string][]): Promise<boolean> {
   const { status, body } = await passTableStore(db, access, { method: "POST", url: `http://localhost${PATH}`, headers });
   return status === 403 && Buffer.from(body).includes("OTSAuthFailed");
+}
+
+/** All rights of a key. */
+const RIGHTS: readonly AccessRight[] = ["read", "write", "admin"];
+
+/**
+ * Makes what checks a key for a session, which may do everything.
+ *
+ * @throws What it makes throws `OTSAuthFailed` for an unknown key, and `OTSNoPermissionAccess` for one without all rights.
+ */
+export function keyCheck(db: Database, { instance, auth }: Pick<ServeArguments, "instance" | "auth">): (id: string, secret: string) => Promise<void> {
+  return async (id, secret) => {
+    if (auth === "off") return;
+    const refuse = (code: string, message: string): never => {
+      throw Object.assign(new Error(message), { code, status: 403, retryable: false });
+    };
+    if (await isUnknown(db, "signed", signed(PATH, { instance, key: { id, secret } }, new Date())))
+      refuse("OTSAuthFailed", "The access key is unknown, it is disabled, or its secret is another one.");
+    const key = (await db.listAccessKeys()).find(({ accessKeyId }) => accessKeyId === id);
+    if (!RIGHTS.every((right) => key?.rights.includes(right)))
+      refuse("OTSNoPermissionAccess", "The access key does not have all rights: read, write and admin.");
+  };
 }
 
 /**
@@ -53,7 +75,7 @@ export async function refuseKnownSecret(db: Database, asked: Pick<ServeArguments
 export async function ensureKey(db: Database, asked: Pick<ServeArguments, "instance" | "key">): Promise<void> {
   const { id, secret } = asked.key;
   try {
-    await db.createAccessKey({ rights: ["read", "write", "admin"], accessKeyId: id, accessKeySecret: secret });
+    await db.createAccessKey({ rights: RIGHTS, accessKeyId: id, accessKeySecret: secret });
     return;
   } catch (error) {
     if ((error as TabStoreError).code !== "OTSObjectAlreadyExist") throw error;

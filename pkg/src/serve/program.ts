@@ -4,7 +4,7 @@ import { type Database, open } from "../index.js";
 import { HEALTH } from "./port.js";
 import { DEFAULT_KEY, type ServeArguments } from "./arguments.js";
 import { ensureKey, refuseKnownSecret } from "./keys.js";
-import { type RunningServer, startServer } from "./server.js";
+import { hasConsole, type RunningServer, startServer } from "./server.js";
 import { snippets } from "./snippets.js";
 
 export { SERVE_HELP, serveArguments } from "./arguments.js";
@@ -33,9 +33,7 @@ function tell({ ports }: RunningServer, asked: ServeArguments): void {
   console.log(`The instance ${instance} ${data === undefined ? "in memory" : `in ${data}`} is served (stop it with Ctrl+C)`);
   console.log(`  Table Store   ${at(ports.tablestore)}`);
   console.log(`  Azure tables  ${at(ports.azure)}`);
-  console.log(
-    ports.console === undefined ? "  This build of the package has no console." : `  Console       ${at(ports.console)}   (its instances are in your browser)`,
-  );
+  console.log(`  Console       ${at(ports.console)}${hasConsole() ? "" : "   (this build of the package has no pages for it)"}`);
   console.log(`  Health        ${at(ports.tablestore)}${HEALTH}`);
   console.log(`\n${snippets(asked, { tablestore: at(ports.tablestore), azure: at(ports.azure) }, asked.key.secret === DEFAULT_KEY.secret)}`);
   console.log(asked.auth === "off" ? "Every request passes: it needs no signature." : `The access key is ${asked.key.id}.`);

@@ -10,24 +10,47 @@ import type { Database } from "../index.js";
 import { azureService } from "./azure.js";
 import type { Ports, ServeArguments } from "./arguments.js";
 import { hostCheck, originCheck } from "./hosts.js";
+import { keyCheck } from "./keys.js";
 import { Limits, listen, Port, type PortOptions } from "./port.js";
 import type { Service } from "./service.js";
+import { Sessions } from "./sessions.js";
 import { tablestoreService } from "./tablestore.js";
 
 /** A server that runs. */
 export interface RunningServer {
-  /** Where it listens; no console where this build of the package has none. */
-  readonly ports: Omit<Ports, "console"> & { readonly console: number | undefined };
+  /** Where it listens. */
+  readonly ports: Ports;
   /** Answers the calls in flight, and ends. The database stays open. */
   stop(): Promise<void>;
 }
 
+/** The service worker of a console that the same address served before, which would show the instances of the browser: it goes. */
+const NO_WORKER = `addEventListener("install", () => skipWaiting());
+addEventListener("activate", (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) await caches.delete(name);
+  await registration.unregister();
+  for (const page of await clients.matchAll()) page.navigate(page.url);
+})()));
+`;
+
+/** The console's page, which shows the instance of this server. */
+const pageOf =
+  (instance: string) =>
+  (html: string): string =>
+    html.replace(/\s*<meta name="service-worker"[^>]*>/, "").replace("</head>", `  <meta name="tabstore-server" content="${instance}">\n  </head>`);
+
+/** Whether this build of the package has the console. */
+export const hasConsole = (): boolean => existsSync(path.join(CONSOLE, "index.html"));
+
 /** The console's files, for those who name this server. */
-function consoleServer(isKnownHost: (host: string | undefined) => boolean): Server | undefined {
-  if (!existsSync(path.join(CONSOLE, "index.html"))) return undefined;
-  const answer = filesOf(CONSOLE);
+function consoleServer(isKnownHost: (host: string | undefined) => boolean, instance: string): Server {
+  const answer = filesOf(CONSOLE, pageOf(instance));
   return http.createServer((request, response) => {
     const isKnown = isKnownHost(request.headers.host);
+    if (isKnown && request.url === "/service-worker.js") {
+      response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "no-cache" }).end(NO_WORKER);
+      return;
+    }
     if (isKnown && answer(request, response)) return;
     const status = !isKnown ? 403 : request.method === "GET" || request.method === "HEAD" ? 404 : 405;
     response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end("not here\n");
@@ -64,24 +87,27 @@ export async function startServer(db: Database, asked: ServeArguments, output: S
   const limits = new Limits(asked.requestTimeoutMs);
   const options: PortOptions = { limits, isKnownHost, isKnownPage: originCheck(asked.allowedHosts), isHealthy: healthOf(db), ...output };
   const port = (service: Service): Port => new Port(service, options);
-  const [tablestore, azure, files] = [port(tablestoreService(db, asked.auth)), port(azureService(db, asked.auth)), consoleServer(isKnownHost)];
+  const [tablestore, azure] = [port(tablestoreService(db, asked.auth)), port(azureService(db, asked.auth))];
+  const files = consoleServer(isKnownHost, asked.instance);
+  const sessions = new Sessions(db, { ...options, checkKey: keyCheck(db, asked) });
+  files.on("upgrade", (request, socket, head) => sessions.upgrade(request, socket, head));
   const end = (): void => {
-    for (const one of [tablestore, azure]) one.stop();
-    files?.close();
+    for (const one of [tablestore, azure, sessions]) one.stop();
+    files.close();
   };
   try {
     const ports = {
       tablestore: await tablestore.listen(asked.host, asked.ports.tablestore),
       azure: await azure.listen(asked.host, asked.ports.azure),
-      console: files === undefined ? undefined : await listenTo(files, asked.host, asked.ports.console),
+      console: await listenTo(files, asked.host, asked.ports.console),
     };
     return {
       ports,
       stop: async () => {
         end();
         await within(limits.calls.whenEmpty(), asked.stopTimeoutMs);
-        for (const one of [tablestore, azure]) one.end();
-        files?.closeAllConnections();
+        for (const one of [tablestore, azure, sessions]) one.end();
+        files.closeAllConnections();
       },
     };
   } catch (error) {

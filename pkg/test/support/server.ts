@@ -15,7 +15,7 @@ export interface ServerProcess {
   /** The addresses of its doors, without a slash at the end. */
   readonly tablestore: string;
   readonly azure: string;
-  readonly console: string | undefined;
+  readonly console: string;
   /** The lines that it has written so far. */
   readonly lines: readonly string[];
   /** Sends a signal, and waits for the end. Gives the exit code; `null` after a kill. */
@@ -45,7 +45,7 @@ export async function serve(t: TestContext | undefined, ...args: string[]): Prom
     child,
     tablestore: of("Table Store")!,
     azure: of("Azure tables")!,
-    console: of("Console"),
+    console: of("Console")!,
     lines,
     async end(signal = "SIGTERM") {
       child.kill(signal);

@@ -1,0 +1,221 @@
+/**
+ * Sessions of the served instance for pages: the console of the server, and `openRemote` of the package. A page connects by a WebSocket
+ * of the console's port, shows an access key with all rights, and has what a tab of the same browser has.
+ *
+ * Everything is bounded: the connections, the bytes before the key is known, the time until it comes, the bytes of a message, and those
+ * that wait for a slow page.
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+
+import type { StorageKind } from "../host/host.js";
+import { Served } from "../host/serve.js";
+import type { PortLike } from "../host/session.js";
+import type { Database } from "../index.js";
+import { newClient } from "../open/options.js";
+import type { OpenSession } from "../platform/platform.js";
+import { fromWire, type Hello, SESSION_PATH, type ToldTrouble, toWire, type Welcome } from "../remote/wire.js";
+import { PROTOCOL } from "../tabs/channel.js";
+import { local, toRecord } from "../types/errors.js";
+import { isKnownOrigin } from "./hosts.js";
+
+/** Pages that may be connected. */
+const CONNECTIONS = 256;
+/** Milliseconds that a page has to show its key. */
+const HELLO_MS = 10_000;
+/** Bytes that may come before the key is known. */
+const HELLO_BYTES = 16 * 1024;
+/** Milliseconds before a wrong key is answered: nobody shall try many. */
+const REFUSED_MS = 500;
+/** Bytes of the longest message: rows of a bulk load come in pieces far below. */
+const MESSAGE_BYTES = 64 * 1024 * 1024;
+/** Bytes that may wait for a page that does not read. */
+const WAITING_BYTES = 64 * 1024 * 1024;
+/** Milliseconds between two signs of life that are asked for. A page that gives none is cut off. */
+const ALIVE_MS = 30_000;
+
+/** What the sessions need to know of the server. */
+export interface SessionsOptions {
+  readonly isKnownHost: (host: string | undefined) => boolean;
+  readonly isKnownPage: (host: string | undefined) => boolean;
+  /** Refuses a key that does not have all rights. @throws With the code of the service. */
+  readonly checkKey: (id: string, secret: string) => Promise<void>;
+  /** Something that went wrong in the server itself. */
+  readonly report: (error: unknown) => void;
+}
+
+/** The bytes of a message. */
+const bytesOf = (data: RawData): Uint8Array => (Array.isArray(data) ? Buffer.concat(data) : new Uint8Array(data as Buffer));
+
+/** A page's socket, as a port. */
+class SocketPort implements PortLike {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+
+  constructor(private readonly socket: WebSocket) {}
+
+  postMessage(message: unknown): void {
+    const { socket } = this;
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(toWire(message));
+    if (socket.bufferedAmount > WAITING_BYTES) socket.terminate();
+  }
+
+  close(): void {
+    this.socket.close(1001);
+  }
+}
+
+/** See the top of the file. */
+export class Sessions {
+  private readonly server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
+  private readonly ports = new Set<SocketPort>();
+  private readonly alive = new WeakSet<WebSocket>();
+  private readonly timer: NodeJS.Timeout;
+  private readonly open: OpenSession;
+
+  /** Serves sessions of an instance of Node's entry. */
+  constructor(
+    private readonly db: Database,
+    private readonly options: SessionsOptions,
+  ) {
+    this.open = (db as unknown as Record<symbol, OpenSession>)[Symbol.for("tabstore.session")]!;
+    db.addEventListener("health", ({ healthy, error }) => {
+      // Of its end each session hears by itself.
+      if (healthy) for (const port of this.ports) port.postMessage({ kind: "trouble", error: error && toRecord(error) } satisfies ToldTrouble);
+    });
+    this.timer = setInterval(() => this.look(), ALIVE_MS);
+    this.timer.unref();
+  }
+
+  /** Cuts off who gives no sign of life. */
+  private look(): void {
+    for (const socket of this.server.clients) {
+      if (this.alive.delete(socket)) socket.ping();
+      else socket.terminate();
+    }
+  }
+
+  /** Why a request gets no WebSocket: the status of the answer. */
+  private refusal({ url, headers }: IncomingMessage): string | undefined {
+    const { isKnownHost, isKnownPage } = this.options;
+    if (!isKnownHost(headers.host) || !isKnownOrigin(headers.origin, isKnownPage)) return "403 Forbidden";
+    if (url !== `/${SESSION_PATH}`) return "404 Not Found";
+    return this.server.clients.size >= CONNECTIONS ? "503 Service Unavailable" : undefined;
+  }
+
+  /** Takes a request to become a WebSocket. */
+  upgrade(request: IncomingMessage, tcp: Duplex, head: Buffer): void {
+    tcp.on("error", () => tcp.destroy());
+    const refusal = this.refusal(request);
+    if (refusal !== undefined) {
+      tcp.end(`HTTP/1.1 ${refusal}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      return;
+    }
+    this.server.handleUpgrade(request, tcp, head, (socket) => {
+      socket.on("error", () => socket.terminate());
+      this.alive.add(socket);
+      socket.on("pong", () => this.alive.add(socket));
+      void this.serve(socket, tcp as Socket).catch((error: unknown) => {
+        this.options.report(error);
+        socket.terminate();
+      });
+    });
+  }
+
+  /** The first message of a page; `undefined` if it says something else, too much or nothing. */
+  private hello(socket: WebSocket, tcp: Socket): Promise<Hello | undefined> {
+    return new Promise((resolve) => {
+      const end = (hello?: Hello): void => {
+        clearTimeout(timer);
+        tcp.off("data", weigh);
+        socket.off("message", take);
+        resolve(hello);
+      };
+      const before = tcp.bytesRead;
+      const weigh = (): void => {
+        if (tcp.bytesRead - before > HELLO_BYTES) end();
+      };
+      const take = (data: RawData, isBinary: boolean): void => {
+        try {
+          const message = isBinary ? undefined : fromWire(String(data));
+          end(message !== undefined && !(message instanceof Uint8Array) && message.kind === "hello" ? message : undefined);
+        } catch {
+          end();
+        }
+      };
+      const timer = setTimeout(end, HELLO_MS);
+      tcp.on("data", weigh);
+      socket.on("message", take);
+      socket.on("close", () => end());
+    });
+  }
+
+  /** Refuses a page of another release, and a wrong key. */
+  private async check({ protocol, accessKeyId: id, accessKeySecret: secret }: Hello): Promise<void> {
+    if (protocol !== PROTOCOL) throw local("Unavailable", "The page and the server are of different releases of TabStore: take the same one for both.");
+    try {
+      await this.options.checkKey(String(id), String(secret));
+    } catch (error) {
+      await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
+      throw error;
+    }
+  }
+
+  private async serve(socket: WebSocket, tcp: Socket): Promise<void> {
+    const hello = await this.hello(socket, tcp);
+    if (hello === undefined) return socket.terminate();
+    const port = new SocketPort(socket);
+    const served = new Served(port);
+    const client = newClient();
+    try {
+      await this.check(hello);
+      await served.open(async (onResponses) => {
+        const session = await this.open(client, onResponses);
+        // A page that does not know the frames of this release ends nobody else's session.
+        session.onWrongFrame = () => socket.close(1008);
+        return session;
+      });
+    } catch (error) {
+      port.postMessage({ kind: "refused", error: toRecord(error) } satisfies Welcome);
+      socket.close(1008);
+      return;
+    }
+    const leave = (): void => {
+      this.ports.delete(port);
+      served.end().catch(this.options.report);
+    };
+    if (socket.readyState !== socket.OPEN) return leave();
+    this.ports.add(port);
+    socket.on("close", leave);
+    served.onLeave = () => socket.close(1000);
+    socket.on("message", (data, isBinary) => this.take(served, socket, isBinary ? bytesOf(data) : String(data)));
+    port.postMessage({ kind: "welcome", name: this.db.name, storage: this.db.persistence as StorageKind, client } satisfies Welcome);
+  }
+
+  /** Takes a message of a session. A page that sends nonsense is cut off. */
+  private take(served: Served, socket: WebSocket, data: string | Uint8Array): void {
+    try {
+      const message = fromWire(data);
+      if (!(message instanceof Uint8Array) && message.kind !== "call" && message.kind !== "ping" && message.kind !== "leave")
+        throw new Error("It is no message.");
+      served.take(message);
+    } catch {
+      socket.close(1008);
+    }
+  }
+
+  /** Takes no more pages, and ends the sessions. */
+  stop(): void {
+    clearInterval(this.timer);
+    for (const socket of this.server.clients) socket.close(1001);
+  }
+
+  /** Ends the connections that are left. */
+  end(): void {
+    for (const socket of this.server.clients) socket.terminate();
+  }
+}
