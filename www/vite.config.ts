@@ -15,6 +15,8 @@ export default defineConfig({
     // The browsers that know `light-dark()` and `<dialog>`, so that neither styles nor scripts are rewritten for older ones.
     target: ["chrome123", "firefox120", "safari17.5"],
     assetsInlineLimit: 0,
+    // The licences of what is in these files.
+    license: { fileName: "LICENSES.md" },
     modulePreload: { polyfill: false },
   },
   // The package and the examples lie beside this folder.

@@ -4,10 +4,19 @@ import { PARTS } from "./engine/tabs.tsx";
 import { Icon } from "./ui/icon.tsx";
 import { metrics } from "./state/metrics.ts";
 import { navigate } from "./state/route.ts";
+import { served } from "./state/served.ts";
 import { session } from "./state/session.ts";
 import { shellIsOpen, toggleShell } from "./state/shell.ts";
 import { part } from "./state/tabs.ts";
 import { nextTheme, theme } from "./state/theme.ts";
+
+/** Where the data is: in a word, and in a sentence. */
+const PLACES = {
+  memory: ["in memory only", "The data is gone when the instance is closed"],
+  indexeddb: ["IndexedDB", "The data is kept in this browser's IndexedDB"],
+  "on the server, memory": ["server, in memory", "The data is on the server, and gone when it stops"],
+  "on the server": ["server, in files", "The data is in files of the server"],
+} as const;
 
 const THEME_TITLES = { system: "Colours: as the system", light: "Colours: light", dark: "Colours: dark" } as const;
 
@@ -16,6 +25,8 @@ function InstanceChip() {
   if (current.state !== "open") return null;
   const { persistence, name } = current.db;
   const kind = metrics.value?.kind;
+  const isKept = persistence !== "memory";
+  const [place, title] = PLACES[served === undefined ? (isKept ? "indexeddb" : "memory") : isKept ? "on the server" : "on the server, memory"];
   return (
     <div class="instance-chip">
       <span class="instance-name" title="The open instance">
@@ -29,11 +40,8 @@ function InstanceChip() {
       ) : (
         <span class="tag">{kind}</span>
       )}
-      <span
-        class={`tag ${persistence === "memory" ? "caution" : "good"}`}
-        title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}
-      >
-        {persistence === "memory" ? "in memory only" : "IndexedDB"}
+      <span class={`tag ${isKept ? "good" : "caution"}`} title={title}>
+        {place}
       </span>
       {persistence === "indexeddb" && (
         <span class={`tag part ${part.value === "leads now" ? "good" : ""}`} title={PARTS[part.value]}>

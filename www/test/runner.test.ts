@@ -44,7 +44,7 @@ test("W1: a program runs in a worker of its own, and the one before it is ended"
   const { workers, runner, outputs, kinds } = stage();
   runner.run("demo", "body 1");
   workers[0]!.say({ kind: "ready" });
-  assert.deepEqual(workers[0]!.heard, [{ kind: "run", instance: "demo", body: "body 1" }]);
+  assert.deepEqual(workers[0]!.heard, [{ kind: "run", target: "demo", body: "body 1" }]);
   workers[0]!.say({ kind: "begun" });
   workers[0]!.say({ kind: "said", lines: [{ level: "log", text: "a" }], leftOut: 0 });
   runner.run("demo", "body 2");

@@ -156,3 +156,19 @@ export async function look(page) {
     dispatchEvent(new Event("focus"));
   });
 }
+
+/** The editor of programs. */
+export const editorOf = (page) => page.getByRole("textbox", { name: /^Program/ });
+
+/**
+ * Pastes a text in place of the one that is there. A driver that fills in several lines has the browser make their elements, with styles
+ * that the page's policy refuses; the editor makes its own.
+ */
+export const paste = async (page, text) => {
+  await editorOf(page).press("ControlOrMeta+a");
+  await editorOf(page).evaluate((content, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+};

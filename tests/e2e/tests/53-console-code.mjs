@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 
 import { faults, fitsWidth } from "../support/axe.mjs";
-import { goTo, openConsole, openInstance, shoot, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
+import { goTo, openConsole, openInstance, paste, editorOf, shoot, SIZES, VIEWPORT, withProgram } from "../support/console.mjs";
 import { startBrowser } from "../support/browser.mjs";
 import { test, turns } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
 
-const editorOf = (page) => page.getByRole("textbox", { name: /^Program/ });
 const output = (page) => page.getByRole("log", { name: "Output" });
 const state = (page) => page.locator(".code-state");
 
@@ -16,19 +15,6 @@ const state = (page) => page.locator(".code-state");
 const showCode = async (page) => {
   await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Code" }).click();
   await editorOf(page).waitFor();
-};
-
-/**
- * Pastes a text in place of the one that is there. A driver that fills in several lines has the browser make their elements, with styles
- * that the page's policy refuses; the editor makes its own.
- */
-const paste = async (page, text) => {
-  await editorOf(page).press("ControlOrMeta+a");
-  await editorOf(page).evaluate((content, text) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", text);
-    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-  }, text);
 };
 
 /** Puts a program in place of the one that is there, and runs it. */

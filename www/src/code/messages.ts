@@ -3,6 +3,7 @@
 import type { TabStoreError } from "tabstore";
 
 import type { EndedCall } from "../lib/ended-call.ts";
+import type { ServerAccess } from "../state/served.ts";
 
 /** How a line was said: by `console.log`, by `console.warn` or `console.error`, or as the program's last value. */
 export type Level = "log" | "warn" | "error" | "value";
@@ -29,8 +30,11 @@ export interface MadeCall extends Omit<EndedCall, "error"> {
   readonly error: Pick<TabStoreError, "code" | "message"> | undefined;
 }
 
+/** The instance that a program gets: one of this browser by its name, or that of a server. */
+export type Target = string | ServerAccess;
+
 /** What the page says. */
-export type ToWorker = { readonly kind: "run"; readonly instance: string; readonly body: string } | { readonly kind: "ping" };
+export type ToWorker = { readonly kind: "run"; readonly target: Target; readonly body: string } | { readonly kind: "ping" };
 
 /** What the worker says. */
 export type FromWorker =

@@ -1,6 +1,6 @@
 /** Runs a program in a worker of its own, and ends the worker: when somebody stops it, when another program begins, or when it hangs. */
 
-import type { Failure, FromWorker, MadeCall, Said, ToWorker } from "./messages.ts";
+import type { Failure, FromWorker, MadeCall, Said, Target, ToWorker } from "./messages.ts";
 
 /** The worker, as far as the runner needs it. */
 export interface WorkerLike {
@@ -56,7 +56,7 @@ export class Runner {
   }
 
   /** Runs the body of a program on an instance, in place of the program before. */
-  run(instance: string, body: string): void {
+  run(target: Target, body: string): void {
     this.#end();
     this.#audience.outcome({ kind: "starting" });
     const worker = this.#begin();
@@ -64,7 +64,7 @@ export class Runner {
     worker.onmessage = ({ data }) => {
       if (worker !== this.#worker) return;
       if (data.kind === "ready") {
-        worker.postMessage({ kind: "run", instance, body });
+        worker.postMessage({ kind: "run", target, body });
         this.#timer = setInterval(() => this.#ask(), ASK_MS);
       } else this.#hear(data);
     };

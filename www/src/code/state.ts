@@ -9,6 +9,7 @@ import { session } from "../state/session.ts";
 import { readAgain } from "../state/tables.ts";
 import type { MadeCall } from "./messages.ts";
 import { ProgramWorker } from "./program-worker.ts";
+import { served, serverAccess } from "../state/served.ts";
 import { type Outcome, type Output, Runner } from "./runner.ts";
 import { program } from "./text.ts";
 
@@ -73,7 +74,7 @@ export function run(db: Database): void {
     const line = wrongLine(text);
     if (line !== undefined) throw new ProgramError("This is not JavaScript: a word or a bracket is wrong or missing here.", line);
     ofDatabase = db;
-    runner.run(db.name, body);
+    runner.run(served === undefined ? db.name : serverAccess(), body);
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error;
     runner.fail({ name: "SyntaxError", message: error.message, line: error.line });

@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 
 import { elapsed } from "../lib/format.ts";
 import { language } from "../state/language.ts";
+import { served } from "../state/served.ts";
 import { database } from "../state/session.ts";
 import { CODE_TEXTS, type CodeTexts } from "../texts/code.ts";
 import { TAGS } from "../texts/language.ts";
@@ -124,7 +125,7 @@ export function CodeView() {
   const editor = useRef<EditorView>(undefined);
   const db = database();
   if (texts === undefined) return error === undefined ? null : <ErrorNote error={error} />;
-  const isReachable = db.persistence !== "memory";
+  const isReachable = served !== undefined || db.persistence !== "memory";
   const start = () => {
     if (isReachable) run(db);
   };

@@ -8,9 +8,10 @@ import * as tabstore from "tabstore";
 import type { EndedCall } from "../lib/ended-call.ts";
 import { type Entry, LOADER } from "../lib/program-entries.ts";
 import { logText, valueText } from "../lib/shown-value.ts";
+import { openServed } from "../state/served.ts";
 import { placeOf, watched } from "./calls.ts";
 import { FILE, failureOf, stackLine } from "./failures.ts";
-import type { FromWorker, Level, MadeCall, ToWorker } from "./messages.ts";
+import type { FromWorker, Level, MadeCall, Target, ToWorker } from "./messages.ts";
 import { Outlet } from "./outlet.ts";
 
 /** Says something to the page, by a port that programs do not have. */
@@ -47,6 +48,7 @@ const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) =
 
 const ENTRIES: Readonly<Record<Entry, () => Promise<object>>> = {
   tabstore: async () => entry,
+  "tabstore/remote": () => import("tabstore/remote"),
   "tabstore/schema": () => import("tabstore/schema"),
   "tabstore/timeline": () => import("tabstore/timeline"),
 };
@@ -84,11 +86,17 @@ function fail(error: unknown, isEnd: boolean): void {
   post({ kind: "failed", failure: failureOf(error, before, placeOf(error)), isEnd });
 }
 
-async function run(instance: string, body: string): Promise<void> {
+/** The database of a program. */
+async function opened(target: Target): Promise<tabstore.Database> {
+  if (typeof target === "string") return entry.open(target, { create: false });
+  return watched(await openServed(target), noteCall);
+}
+
+async function run(target: Target, body: string): Promise<void> {
   try {
     before = await linesBefore();
     const { run: start, given } = made(body);
-    const db = await entry.open(instance, { create: false });
+    const db = await opened(target);
     post({ kind: "begun" });
     const began = performance.now();
     const value = await start(db, (name: Entry) => ENTRIES[name](), ...given);
@@ -106,7 +114,7 @@ function listen(port: MessagePort): void {
   post = port.postMessage.bind(port);
   port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     if (data.kind === "ping") post({ kind: "pong" });
-    else void run(data.instance, data.body);
+    else void run(data.target, data.body);
   };
   post({ kind: "ready" });
 }

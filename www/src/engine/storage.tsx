@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { StorageInfo } from "tabstore";
 
 import { askToKeep, storage } from "../state/metrics.ts";
+import { served } from "../state/served.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { ErrorNote } from "../ui/notice.tsx";
@@ -53,7 +54,7 @@ export function Storage() {
       <Fact label="Reserve for deletions" title="Kept so that rows can be deleted when the disk is full">
         <Size value={space.reserve} />
       </Fact>
-      <Origin {...space} />
+      {served === undefined && <Origin {...space} />}
       {database().persistence === "indexeddb" && <Promised persisted={space.persisted} />}
     </Group>
   );

@@ -3,6 +3,7 @@
 import type { Metrics } from "tabstore";
 
 import { type Part, part } from "../state/tabs.ts";
+import { served } from "../state/served.ts";
 import { Count, Fact, Group } from "./parts.tsx";
 
 /** What a part means. */
@@ -15,10 +16,16 @@ export const PARTS: Readonly<Record<Part, string>> = {
 /** The group. */
 export function Tabs({ metrics: { sessions } }: { readonly metrics: Metrics }) {
   return (
-    <Group title="Tabs">
-      <Fact label="This tab" title={PARTS[part.value]}>
-        {part.value}
-      </Fact>
+    <Group title={served === undefined ? "Tabs" : "Sessions"}>
+      {served === undefined ? (
+        <Fact label="This tab" title={PARTS[part.value]}>
+          {part.value}
+        </Fact>
+      ) : (
+        <Fact label="This tab" title="The engine runs on the server. Each page has a session of it">
+          a session of the server
+        </Fact>
+      )}
       <Fact label="Open handles" title="In all tabs together. A tab with the console has one">
         <Count value={sessions} />
       </Fact>

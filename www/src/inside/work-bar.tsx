@@ -9,6 +9,7 @@ import { logged } from "../state/calls.ts";
 import { readInside } from "../state/inside.ts";
 import { readMetrics } from "../state/metrics.ts";
 import { database } from "../state/session.ts";
+import { served } from "../state/served.ts";
 import { useAction } from "../ui/action.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 
@@ -36,7 +37,7 @@ export function WorkBar({ isPaused }: { readonly isPaused: boolean }) {
       {label}
     </button>
   );
-  const isSandbox = database().persistence === "memory";
+  const isSandbox = database().persistence === "memory" && served === undefined;
   return (
     <div class="work-bar">
       {button("Flush", "Write what is in memory into segments", "Flush", () => database().flush())}

@@ -6,10 +6,18 @@ import { describeInstance, type TabStoreError } from "tabstore";
 import { asError } from "../lib/ended-call.ts";
 import { sentence } from "../lib/format.ts";
 import { navigate, route } from "../state/route.ts";
+import { served } from "../state/served.ts";
 import { openInstance, session, type Wanted } from "../state/session.ts";
+import { lazily } from "../ui/lazily.tsx";
 import { Banner } from "../ui/notice.tsx";
 import { BeginAnew } from "./begin-anew.tsx";
 import { Troubles } from "./troubles.tsx";
+
+/** It is loaded at the beginning: once the server has gone, nothing can be. */
+const ofServer = served === undefined ? undefined : import("./served.tsx");
+type Shown = { readonly wanted: Wanted; readonly error: TabStoreError };
+const ServedRefused = lazily<Shown>(async () => (await ofServer!).ServedRefused);
+const ServedFailed = lazily<Shown>(async () => (await ofServer!).ServedFailed);
 
 /** How often to look whether the data of a failed instance is there. */
 const LOOK_MS = 1000;
@@ -67,6 +75,7 @@ function Missing({ wanted }: { readonly wanted: Wanted }) {
 }
 
 function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
+  if (served !== undefined) return <ServedRefused wanted={wanted} error={error} />;
   const back = <AllInstances />;
   if (error.code === "DataLost") return <Lost wanted={wanted} />;
   if (error.code === "OTSObjectNotExist") return <Missing wanted={wanted} />;
@@ -185,13 +194,13 @@ export function SessionBanners() {
     case "refused":
       return <Refused wanted={current.wanted} error={current.error} />;
     case "failed":
-      return <Failed wanted={current.wanted} error={current.error} />;
+      return served === undefined ? <Failed wanted={current.wanted} error={current.error} /> : <ServedFailed wanted={current.wanted} error={current.error} />;
     case "open":
       return (
         <>
           {current.db.persistence === "memory" && (
             <Banner tone="warning" title="This instance is in memory only">
-              Its tables are gone when it is closed or the page is reloaded.
+              {served === undefined ? "Its tables are gone when it is closed or the page is reloaded." : "Its tables are gone when the server stops."}
             </Banner>
           )}
           <Troubles />

@@ -14,6 +14,7 @@ import { logged } from "../state/calls.ts";
 import { language } from "../state/language.ts";
 import { onLook } from "../state/look.ts";
 import { navigate } from "../state/route.ts";
+import { served } from "../state/served.ts";
 import { session } from "../state/session.ts";
 import { INVITATIONS } from "../texts/invitation.ts";
 import { TAGS } from "../texts/language.ts";
@@ -25,6 +26,7 @@ import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OpenForm } from "./open-form.tsx";
 
+const ServedCard = lazily(async () => (await import("./served.tsx")).ServedCard);
 const LessonCards = lazily(async () => (await import("../lessons/cards.tsx")).LessonCards);
 
 function DeleteInstance({ name, onDone, onClose }: { readonly name: string; readonly onDone: () => void; readonly onClose: () => void }) {
@@ -60,8 +62,9 @@ interface KnownInstances {
 
 /** The instances, as they are when the page comes, when a person comes back to it, and after each opening. */
 function useInstances(state: string): KnownInstances {
-  const [known, setKnown] = useState<Omit<KnownInstances, "read">>({});
+  const [known, setKnown] = useState<Omit<KnownInstances, "read">>(served === undefined ? {} : { instances: [] });
   const read = () =>
+    served === undefined &&
     void listInstances().then(
       (instances) => setKnown({ instances }),
       (error: unknown) => setKnown({ error }),
@@ -168,22 +171,33 @@ function Instances(known: KnownInstances) {
   );
 }
 
-/** The page. While an instance is being opened it stands back. */
+/** The page. While an instance is being opened it stands back, and when the server has gone, which has its parts. */
 export function Welcome() {
   const { state } = session.value;
   const known = useInstances(state);
   const [wantsOwn, setWantsOwn] = useState(false);
   if (state === "opening") return <main id="main" tabIndex={-1} />;
+  if (served !== undefined && state === "failed") {
+    return (
+      <main id="main" class="welcome" tabIndex={-1} aria-labelledby="title">
+        <h1 id="title">{served}</h1>
+      </main>
+    );
+  }
   const isKnown = known.instances !== undefined || known.error !== undefined;
   const isFirst = !wantsOwn && state === "none" && !known.instances?.some(isOwn);
   return (
     <main id="main" class="welcome" tabIndex={-1} aria-labelledby="title">
       <div class="intro">
-        <h1 id="title">A wide-column database in this tab</h1>
-        <p>Tables, versions, time to live, ranges and capacity units, as in Table Store, kept by this browser. Nothing leaves this page.</p>
+        <h1 id="title">{served === undefined ? "A wide-column database in this tab" : "A wide-column database on this server"}</h1>
+        <p>
+          Tables, versions, time to live, ranges and capacity units, as in Table Store,{" "}
+          {served === undefined ? "kept by this browser. Nothing leaves this page." : "kept by the server of this page."}
+        </p>
       </div>
-      {isKnown && (isFirst ? <FirstVisit onOwn={() => setWantsOwn(true)} /> : <Instances {...known} />)}
-      {isKnown && !isFirst && (
+      {served !== undefined && <ServedCard />}
+      {served === undefined && isKnown && (isFirst ? <FirstVisit onOwn={() => setWantsOwn(true)} /> : <Instances {...known} />)}
+      {isKnown && (served !== undefined || !isFirst) && (
         <div class="card span">
           <Invitation />
         </div>

@@ -5,6 +5,7 @@ import { linesOf, quote } from "tabstore/shell";
 
 import { literal } from "./javascript.ts";
 import { before, list, render } from "./document.ts";
+import { opening } from "./opening.ts";
 
 /** An import that a dialog makes. */
 export interface ImportShown {
@@ -42,12 +43,5 @@ export function importJavascript({ request: { tableName, source, options, create
   const needs = new Set<string>();
   const make = create === undefined ? [] : [`await ${render(before("db.createTable(", literal(create, needs)))});`];
   const work = `await ${render(list("db.importRows(", [JSON.stringify(tableName), "file", literal(options, needs)], ")"))};`;
-  return [
-    'import { open } from "tabstore";',
-    "",
-    `const db = await open(${JSON.stringify(instance)});`,
-    ...make,
-    `// file: ${source}, as a File, a Response or a stream.`,
-    `${work}\n`,
-  ].join("\n");
+  return [...opening(instance), ...make, `// file: ${source}, as a File, a Response or a stream.`, `${work}\n`].join("\n");
 }

@@ -3,6 +3,7 @@
 import type { ShellRequest } from "tabstore/shell";
 
 import { before, list, type Part, render } from "./document.ts";
+import { opening } from "./opening.ts";
 import type { OwnShown } from "./own.ts";
 import { kindOf } from "./values.ts";
 
@@ -70,5 +71,5 @@ function statement({ operation, request }: ShellRequest | OwnShown, needs: Needs
 export function javascript(request: ShellRequest | OwnShown, instance: string): string {
   const needs: Needs = new Set();
   const body = statement(request, needs);
-  return `import { ${["open", ...[...needs].sort()].join(", ")} } from "tabstore";\n\nconst db = await open(${JSON.stringify(instance)});\n${body}\n`;
+  return [...opening(instance, needs), body, ""].join("\n");
 }

@@ -1,12 +1,13 @@
 /** The open instance: one at a time. The address says which; this makes it so. */
 
 import { signal } from "@preact/signals";
-import { type Database, type InstanceKind, open, type OpenOptions, type TabStoreError } from "tabstore";
+import { type Database, type InstanceKind, open, type OpenOptions, TabStoreError } from "tabstore";
 
 import { asError } from "../lib/ended-call.ts";
 import { logged } from "./calls.ts";
 import { forgetTroubles, hear } from "./health.ts";
 import { isMadeHere, noteMade } from "./made-here.ts";
+import { openServed, served } from "./served.ts";
 import { watchPart } from "./tabs.ts";
 
 /** How to open an instance. */
@@ -97,6 +98,10 @@ async function asGuest(name: string, { create, lost, ...own }: OpenOptions): Pro
 
 /** Opens an instance. Another tab may have moved its clock since; then the engine refuses ours, and this tab shares it as it is. */
 async function attempt({ name, storage, create, kind, clock, lost }: Wanted): Promise<Database> {
+  if (served !== undefined) {
+    if (name.toLowerCase() === served.toLowerCase()) return openServed();
+    throw new TabStoreError({ code: "OTSObjectNotExist", status: 404, retryable: false, message: `The server has the instance ${served}.` });
+  }
   const own = { storage, integers: "bigint", ...(kind === undefined ? {} : { kind }) } as const;
   const wish = { ...own, create: create === true || lost === "recreate", ...(lost === undefined ? {} : { lost }) };
   if (clock === undefined) return asGuest(name, wish);
