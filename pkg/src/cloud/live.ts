@@ -20,9 +20,6 @@ import { readChanges } from "./streams.js";
 import { describeTable } from "./tables.js";
 import { Tokens } from "./tokens.js";
 
-/** How far before the first read its changes begin, in ms: the service's clock and the one here may differ a little. */
-const MARGIN = 5000;
-
 /** Whether a change is of this row. */
 const isOf = (change: Change, key: PrimaryKey): boolean => Object.entries(change.primaryKey).every(([name, value]) => String(value) === String(key[name]));
 
@@ -71,7 +68,7 @@ class StreamChanges implements ChangeSource {
         `A live query of the table '${tableName}', which has no stream,`,
         "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
       );
-    const changes = readChanges(connection, this.pollInterval, { tableName, from: connection.service.now - MARGIN });
+    const changes = readChanges(connection, this.pollInterval, { tableName, from: connection.service.now.earliest });
     this.changes = changes;
     this.ask(changes);
     whenAborted(signal, () => void changes.return?.());

@@ -61,15 +61,25 @@ export function pause(delay: number, signal: AbortSignal | undefined): Promise<v
 
 /** An instance of the service. */
 export class Service {
-  /** How much later its clock is than this one, in milliseconds. */
-  private ahead = 0;
+  /** How much later its clock is than this one, in milliseconds: at least, and at most. A guess until it is told, which a page may not see. */
+  private ahead: readonly [number, number] = [-5000, 5000];
+  private isTold = false;
 
   /** `options` are checked. */
   constructor(private readonly options: ServiceOptions) {}
 
-  /** The service's clock, as its last answer told it: milliseconds since 1970 UTC. */
-  get now(): number {
-    return Date.now() + this.ahead;
+  /** The service's clock, milliseconds since 1970 UTC, as far as its answers tell: it is not before `earliest`, nor behind `latest`. */
+  get now(): { readonly earliest: number; readonly latest: number } {
+    const [earliest, latest] = this.ahead.map((ahead) => Date.now() + ahead) as [number, number];
+    return { earliest, latest };
+  }
+
+  /** An answer of this time was made between two moments here. What contradicts earlier ones is believed: clocks are set. */
+  private note(time: number, sent: number): void {
+    const [least, most] = [time - Date.now(), time - sent];
+    const [low, high] = this.ahead;
+    this.ahead = this.isTold && least <= high && most >= low ? [Math.max(least, low), Math.min(most, high)] : [least, most];
+    this.isTold = true;
   }
 
   /** The rules for retries. */
@@ -107,9 +117,10 @@ export class Service {
     const headers = await signed(path, body, instance, signer, date);
     // The caller already has the signal's reason, and takes it that nothing is sent from now on.
     if (signal?.aborted) throw abortReason(signal);
+    const sent = Date.now();
     const answer = await this.exchange(operation, { method: "POST", headers, body }, signal);
     const time = Date.parse(answer.headers.get("x-ots-date") ?? "");
-    if (!Number.isNaN(time)) this.ahead = time - Date.now();
+    if (!Number.isNaN(time)) this.note(time, sent);
     // Who is not known has no key that could sign.
     if (verify !== "never" && answer.status !== 403) await this.check(path, answer, signer, date);
     if (answer.status >= 200 && answer.status < 300) return answer.body;

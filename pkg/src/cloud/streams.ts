@@ -71,14 +71,17 @@ export async function describeStream(connection: Connection, request: DescribeSt
       }),
     ),
     nextShardId: nextShardId || null,
-    lastSequence: connection.service.now * MILLISECOND,
+    lastSequence: connection.service.now.latest * MILLISECOND,
   };
 }
 
-/** The implementation of {@link Database.getShardIterator}. The service knows no end of a shard, but the time now. */
+/**
+ * The implementation of {@link Database.getShardIterator}. The service knows no end of a shard, but a time. It is the earliest that it may
+ * be there, so that nothing is missed: records of the last moments may come again.
+ */
 export async function getShardIterator(connection: Connection, request: GetShardIteratorRequest): Promise<string> {
   const { streamId, shardId, timestamp, latest } = ARGUMENTS.getShardIterator(request, "getShardIterator") as unknown as GetShardIteratorRequest;
-  const time = latest ? connection.service.now : timestamp;
+  const time = latest ? connection.service.now.earliest : timestamp;
   const asked = { streamId, shardId, timestamp: time === undefined ? undefined : BigInt(time) * BigInt(MILLISECOND) };
   const { shardIterator } = await connection.ask("GetShardIterator", m.GetShardIterator, asked, m.ShardIterator, request);
   if (shardIterator === undefined) throw damaged("it has no shard iterator");

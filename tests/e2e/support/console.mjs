@@ -169,6 +169,7 @@ export const paste = async (page, text) => {
   await editorOf(page).evaluate((content, text) => {
     const clipboardData = new DataTransfer();
     clipboardData.setData("text/plain", text);
-    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    // Firefox has members of its own.
+    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, data: text, dataType: "text/plain", bubbles: true, cancelable: true }));
   }, text);
 };

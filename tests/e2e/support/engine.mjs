@@ -9,6 +9,8 @@
 // - clear: clearing a site's data, by `clear`
 // - freezing: pages whose process can be stopped, and goes on
 // - apart: workers that go on while their page hangs
+// - fineTimes: times in parts of a millisecond
+// - asking: synchronous requests that let no message in
 // - crash: the end of a page's process, by `crash` or `kill`; both return once the browser has noticed
 // - restart: data that stays when a driven browser ends
 // - storage: navigator.storage

@@ -369,7 +369,7 @@ for (const [[way, prepare], ends] of long) {
       assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
       t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
     },
-    { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true, shared: true },
+    { seconds: 90 + 30 * LOAD_ROUNDS, needs: needs(ends), repeats: true, shared: true },
   );
 }
 

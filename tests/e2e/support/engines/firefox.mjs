@@ -71,11 +71,16 @@ export default {
     node: "it is the same in all engines",
     clear: "WebDriver BiDi cannot clear a site's data",
     downloads: "Playwright hears of no download over WebDriver BiDi",
+    asking: "a page that waits for a synchronous request hears messages, and answers that it lives",
+    fineTimes: "times are whole milliseconds",
     extensions: "WebDriver BiDi goes to no page of an extension",
   },
 
-  /** Firefox reports what a policy forbids, and modules that do not come, like an error that nobody caught. */
-  isNotice: (error) => /^((Content-Security-Policy|Security Error):|Loading module from )/.test(String(error)),
+  /**
+   * Firefox reports what a policy forbids, and modules that do not come, like an error that nobody caught; and a rejection in a worker, though
+   * the worker has said that it is handled. Tests reject with `unheard` there.
+   */
+  isNotice: (error) => /^((Content-Security-Policy|Security Error):|Loading module from |RangeError: unheard$)/.test(String(error)),
 
   /** A start takes seconds, so tests share a browser; each has a container of its own. */
   async share({ viewport }) {
