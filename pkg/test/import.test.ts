@@ -319,6 +319,16 @@ test('onError: "stop" names the first row that the engine refused; "skip" goes o
   );
 });
 
+test("inspectImport says that values are unique only if they are as they will be stored", async () => {
+  const unique = async (json: string): Promise<readonly (readonly [type: string, unique: boolean])[]> =>
+    (await inspectImport(new Blob([json], { type: "application/json" }))).columns.map((column) => [column.type, column.unique] as const);
+  assert.deepEqual(await unique('[{"id":1},{"id":"1"}]'), [["STRING", false]]);
+  assert.deepEqual(await unique('[{"id":1.5},{"id":"1.5"}]'), [["STRING", false]]);
+  assert.deepEqual(await unique('[{"id":true},{"id":"true"}]'), [["STRING", false]]);
+  assert.deepEqual(await unique('[{"id":1},{"id":"01"}]'), [["STRING", true]]);
+  assert.deepEqual(await unique('[{"id":1},{"id":2},{"id":9007199254740993}]'), [["INTEGER", true]]);
+});
+
 test("inspectImport proposes legal names and the narrowest types", async () => {
   const csv = await inspectImport(new File(["id,US Gross,zip,rate,ok,US-Gross,1st\n1,5,02139,1.5,true,,a\n2,-6,10001,2,false,x,\n"], "a.csv"));
   assert.deepEqual(csv.columns, [

@@ -70,11 +70,13 @@ class Column {
     if (integer !== undefined && !isDouble(integer)) this.long = true;
     this.joined = join(this.joined, integer === undefined ? typeOf(value, csv) : BigInt.asIntN(64, integer) === integer ? "INTEGER" : "DOUBLE");
     if (!this.unique) return;
-    if (this.values.has(value)) {
+    // In a column of texts 1 and "1" are one value. Where all are numbers, their texts differ as they do.
+    const told = typeof value === "object" ? value : String(value);
+    if (this.values.has(told)) {
       this.unique = false;
       this.values.clear();
     } else {
-      this.values.add(value);
+      this.values.add(told);
     }
   }
 }
