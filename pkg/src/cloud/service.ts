@@ -61,25 +61,21 @@ export function pause(delay: number, signal: AbortSignal | undefined): Promise<v
 
 /** An instance of the service. */
 export class Service {
-  /** How much later its clock is than this one, in milliseconds: at least, and at most. A guess until it is told, which a page may not see. */
-  private ahead: readonly [number, number] = [-5000, 5000];
-  private isTold = false;
+  /** How much later its clock is than this one, in milliseconds, at least and at most. A guess until an answer tells: a page may not see it. */
+  private least = -5000;
+  private most = 5000;
 
   /** `options` are checked. */
   constructor(private readonly options: ServiceOptions) {}
 
-  /** The service's clock, milliseconds since 1970 UTC, as far as its answers tell: it is not before `earliest`, nor behind `latest`. */
-  get now(): { readonly earliest: number; readonly latest: number } {
-    const [earliest, latest] = this.ahead.map((ahead) => Date.now() + ahead) as [number, number];
-    return { earliest, latest };
+  /** The earliest that it may be at the service, by its clock, as its last answer told it: milliseconds since 1970 UTC. */
+  get earliest(): number {
+    return Date.now() + this.least;
   }
 
-  /** An answer of this time was made between two moments here. What contradicts earlier ones is believed: clocks are set. */
-  private note(time: number, sent: number): void {
-    const [least, most] = [time - Date.now(), time - sent];
-    const [low, high] = this.ahead;
-    this.ahead = this.isTold && least <= high && most >= low ? [Math.max(least, low), Math.min(most, high)] : [least, most];
-    this.isTold = true;
+  /** The latest that it may be there. */
+  get latest(): number {
+    return Date.now() + this.most;
   }
 
   /** The rules for retries. */
@@ -120,7 +116,8 @@ export class Service {
     const sent = Date.now();
     const answer = await this.exchange(operation, { method: "POST", headers, body }, signal);
     const time = Date.parse(answer.headers.get("x-ots-date") ?? "");
-    if (!Number.isNaN(time)) this.note(time, sent);
+    // It was made at some moment between the two.
+    if (!Number.isNaN(time)) [this.least, this.most] = [time - Date.now(), time - sent];
     // Who is not known has no key that could sign.
     if (verify !== "never" && answer.status !== 403) await this.check(path, answer, signer, date);
     if (answer.status >= 200 && answer.status < 300) return answer.body;
