@@ -264,7 +264,9 @@ await build({
 });
 
 // Their licences ask for these lines wherever their code goes.
-const bundled = ["ws", "devalue"].map((name) => `${name}, in dist/serve.js and dist/remote.js\n\n${readFileSync(at(`node_modules/${name}/LICENSE`), "utf8").trim()}\n`);
+const bundled = ["ws", "devalue"].map(
+  (name) => `${name}, in dist/serve.js and dist/remote.js\n\n${readFileSync(at(`node_modules/${name}/LICENSE`), "utf8").trim()}\n`,
+);
 writeFileSync(at("dist/LICENSES.txt"), bundled.join("\n---\n\n"));
 
 await build({ ...common, entryPoints: { vite: "src/console/vite.ts" }, outdir: "dist", platform: "node", target: "node20", minify: false });
