@@ -2,15 +2,18 @@
 
 import assert from "node:assert/strict";
 import http from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 
 import { stringify } from "devalue";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 
 import { openRemote, type RemoteOptions } from "../src/remote/index.js";
+import { define, t as column } from "../src/schema/index.js";
+import { Sessions } from "../src/serve/sessions.js";
 import { PROTOCOL } from "../src/tabs/channel.js";
 import { azure } from "../src/azure/index.js";
-import { code, random, skip } from "./support/package.js";
+import { code, load, random, skip } from "./support/package.js";
 import { type ServerProcess, serve } from "./support/server.js";
 
 const KEY = { tableName: "reading", primaryKey: { station: "SEA", at: 7n } };
@@ -164,6 +167,10 @@ describe("a session of a server", { skip }, () => {
     assert.equal(await upgrade(address, "/_session", { Host: host, Origin: "null" }), 403);
     assert.equal(await upgrade(address, "/_session", { Host: "elsewhere.example" }), 403);
     assert.equal(await upgrade(address, "/other", { Host: host }), 404);
+    // Another protocol is proposed and not taken: the file, or its lack, is told as without that.
+    const plain = await fetch(`${address}/`);
+    assert.equal(await upgrade(address, "/", { Host: host, Upgrade: "h2c" }), plain.status);
+    assert.equal(plain.headers.get("x-frame-options"), "SAMEORIGIN");
   });
 
   test("I6: who says anything else first, too much, or comes from another release has no session", async () => {
@@ -231,6 +238,117 @@ describe("a session of a server", { skip }, () => {
     await assert.rejects(opening, reason);
     await assert.rejects(openRemote("http://127.0.0.1:1"), code("Unavailable"));
   });
+});
+
+test("R2: many large answers at once are no reason to cut a page off", { skip }, async (t) => {
+  const server = await serve(t);
+  const db = await openRemote(server.console);
+  await db.createTable(TABLE);
+  const big = "x".repeat(2_000_000);
+  await db.putRow({ ...KEY, attributes: { big } });
+  const answers = await Promise.all(Array.from({ length: 60 }, () => db.getRow(KEY)));
+  assert.ok(answers.every(({ row }) => row?.get("big") === big));
+  await db.close();
+  await server.end();
+});
+
+test("I6: a client without a key sends little, and is gone soon; one that is refused a socket leaves no connection", { skip }, async (t) => {
+  const server = await serve(t, "--access-key-secret", "another");
+  const begin = performance.now();
+  const socket = new WebSocket(`${server.console.replace("http", "ws")}/_session`);
+  const closed = new Promise((resolve) => socket.on("close", resolve));
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.on("open", resolve));
+  socket.send(stringify(HELLO));
+  socket.send(new Uint8Array(20 * 1024 * 1024));
+  await closed;
+  assert.ok(performance.now() - begin < 5000);
+  const { hostname, port } = new URL(server.console);
+  const tcp = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  tcp.write("GET /_session HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  tcp.resume();
+  await new Promise((resolve) => tcp.on("end", resolve));
+  const begun = performance.now();
+  assert.equal(await server.end(), 0);
+  assert.ok(performance.now() - begun < 5000, "it ends, though the client keeps its half of the connection");
+  tcp.destroy();
+});
+
+test("R5: when the server is asked to stop, calls on rows that are under way are answered", { skip }, async (t) => {
+  const server = await serve(t);
+  const db = await openRemote(server.console);
+  await db.createTable(TABLE);
+  const puts = Array.from({ length: 2000 }, (_, at) => db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at } }));
+  await puts[0];
+  assert.equal(await server.end(), 0);
+  await Promise.all(puts);
+});
+
+test("ST1, D4: typed tables work on the instance of a server", { skip }, async (t) => {
+  const server = await serve(t);
+  const schema = define({ order: { key: "id", columns: { id: column.integer, note: column.text } } });
+  const db = await openRemote(server.console, { schema });
+  await db.order.put({ id: 7, note: "typed" });
+  assert.deepEqual(await db.order.get(7), { id: 7, note: "typed" });
+  await db.close();
+  await server.end();
+});
+
+test("I6, R5: a session ends soon after its key, and after its page has fallen silent; a later one hears of a trouble that lasts", { skip }, async () => {
+  const { open } = await load();
+  const db = await open("demo", { storage: "memory" });
+  let isKnown = true;
+  const told: unknown[] = [];
+  const healthy: ((event: object) => void)[] = [];
+  const heard = new Proxy(db, {
+    get: (target, name) =>
+      name === "addEventListener" ? (_: string, listener: (event: object) => void) => healthy.push(listener) : (Reflect.get(target, name, target) as unknown),
+  });
+  const sessions = new Sessions(heard, {
+    isKnownHost: () => true,
+    isKnownPage: () => true,
+    checkKey: async () => {
+      if (!isKnown) throw new Error("no such key");
+    },
+    report: (error) => told.push(error),
+    lookMs: 20,
+  });
+  const server = http.createServer().on("upgrade", (request, socket, head) => sessions.upgrade(request, socket, head));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  healthy[0]!({ healthy: true, error: { code: "QuotaExceeded", status: 507, retryable: true, message: "full" } });
+  const page = await openRemote(address);
+  const trouble = await new Promise<{ readonly healthy: boolean; readonly error: { readonly code: string } | null }>((resolve) =>
+    page.addEventListener("health", resolve as never, { once: true }),
+  );
+  assert.deepEqual([trouble.healthy, trouble.error?.code], [true, "QuotaExceeded"]);
+  // It lives through many looks.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.deepEqual(await page.listTable(), []);
+  const silent = new WebSocket(`${address.replace("http", "ws")}/_session`, { autoPong: false });
+  silent.on("open", () => silent.send(stringify(HELLO)));
+  await new Promise((resolve) => silent.on("close", resolve));
+  isKnown = false;
+  await until(async () => page.closed);
+  await assert.rejects(openRemote(address));
+  await sessions.stop();
+  sessions.end();
+  server.close();
+  await db.close();
+  assert.deepEqual(told, []);
+});
+
+test("a peer that is no server of this release is refused by name, and an opening that is given up leaves no connection", { skip }, async () => {
+  const peer = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await new Promise((resolve) => peer.on("listening", resolve));
+  const address = `http://127.0.0.1:${(peer.address() as AddressInfo).port}`;
+  for (const said of [new Uint8Array(3), "nothing", stringify({ kind: "other" }), stringify({ kind: "welcome" }), stringify({ kind: "refused" })]) {
+    peer.once("connection", (socket) => socket.send(said));
+    await assert.rejects(openRemote(address), code("Unavailable"));
+  }
+  await assert.rejects(openRemote(address, { signal: AbortSignal.timeout(50) }));
+  await until(async () => peer.clients.size === 0);
+  peer.close();
 });
 
 test("R4: when the server ends, a handle ends by name; calls without an answer reject, and the stored rows are there later", { skip }, async (t) => {

@@ -32,12 +32,53 @@ export interface ToldTrouble {
   readonly error: ErrorRecord | null;
 }
 
-/** A message of either side. */
-export type WireMessage = Hello | Welcome | ToldTrouble | ToSession | FromSession;
+/** The answer to a ping. */
+export interface ToldLife {
+  readonly kind: "pong";
+}
 
-/** A message as it is sent. */
-export const toWire = (message: unknown): string | Uint8Array<ArrayBuffer> =>
-  message instanceof Uint8Array ? (message as Uint8Array<ArrayBuffer>) : stringify(message);
+/** The next binary messages are one frame of so many bytes. Some clients take no message of a hundred megabytes. */
+export interface LongFrame {
+  readonly kind: "long";
+  readonly bytes: number;
+}
+
+/** Bytes of a message at most; longer frames are cut. */
+const PIECE = 16 * 1024 * 1024;
+
+/** A message of either side. */
+export type WireMessage = Hello | Welcome | ToldTrouble | ToldLife | LongFrame | ToSession | FromSession;
+
+/** A message as it is sent: in one piece, or a long frame in several. */
+export function toWire(message: unknown): (string | Uint8Array<ArrayBuffer>)[] {
+  if (!(message instanceof Uint8Array)) return [stringify(message)];
+  const frame = message as Uint8Array<ArrayBuffer>;
+  if (frame.length <= PIECE) return [frame];
+  const pieces = Array.from({ length: Math.ceil(frame.length / PIECE) }, (_, i) => frame.subarray(i * PIECE, (i + 1) * PIECE));
+  return [stringify({ kind: "long", bytes: frame.length } satisfies LongFrame), ...pieces];
+}
+
+/** Puts long frames together again. */
+export class Pieces {
+  private frame: Uint8Array | undefined;
+  private at = 0;
+
+  /** Takes a message that came. Gives `undefined` where more of it comes. @throws If a piece is not of its frame. */
+  take(message: WireMessage | Uint8Array): WireMessage | Uint8Array | undefined {
+    if (!(message instanceof Uint8Array)) {
+      if (message.kind !== "long") return message;
+      [this.frame, this.at] = [new Uint8Array(message.bytes), 0];
+      return undefined;
+    }
+    const { frame } = this;
+    if (frame === undefined) return message;
+    frame.set(message, this.at);
+    this.at += message.length;
+    if (this.at < frame.length) return undefined;
+    this.frame = undefined;
+    return frame;
+  }
+}
 
 /** A message that came; a frame has bytes of its own. @throws If it is none. */
 export function fromWire(data: string | Uint8Array): WireMessage | Uint8Array {

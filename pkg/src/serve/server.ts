@@ -1,8 +1,8 @@
 /** The server: an open instance behind the ports of its doors, and the console beside them. */
 
 import { existsSync } from "node:fs";
-import http, { type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import http, { type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import path from "node:path";
 
 import { CONSOLE, filesOf } from "../console/files.js";
@@ -46,6 +46,8 @@ export const hasConsole = (): boolean => existsSync(path.join(CONSOLE, "index.ht
 function consoleServer(isKnownHost: (host: string | undefined) => boolean, instance: string): Server {
   const answer = filesOf(CONSOLE, pageOf(instance));
   return http.createServer((request, response) => {
+    // A page elsewhere that shows the console in a frame could have a person press what it likes.
+    response.setHeader("X-Frame-Options", "SAMEORIGIN").setHeader("Content-Security-Policy", "frame-ancestors 'self'");
     const isKnown = isKnownHost(request.headers.host);
     if (isKnown && request.url === "/service-worker.js") {
       response.writeHead(200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": "no-cache" }).end(NO_WORKER);
@@ -55,6 +57,15 @@ function consoleServer(isKnownHost: (host: string | undefined) => boolean, insta
     const status = !isKnown ? 403 : request.method === "GET" || request.method === "HEAD" ? 404 : 405;
     response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end("not here\n");
   });
+}
+
+/** Answers a request that proposes another protocol, as a client of HTTP/2 does, in this one. */
+function answerPlainly(server: Server, request: IncomingMessage, socket: Socket): void {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.on("finish", () => socket.end(() => socket.destroy()));
+  server.emit("request", request, response);
 }
 
 /** Resolves after a time, or once some work is done. */
@@ -90,10 +101,14 @@ export async function startServer(db: Database, asked: ServeArguments, output: S
   const [tablestore, azure] = [port(tablestoreService(db, asked.auth)), port(azureService(db, asked.auth))];
   const files = consoleServer(isKnownHost, asked.instance);
   const sessions = new Sessions(db, { ...options, checkKey: keyCheck(db, asked) });
-  files.on("upgrade", (request, socket, head) => sessions.upgrade(request, socket, head));
-  const end = (): void => {
-    for (const one of [tablestore, azure, sessions]) one.stop();
+  files.on("upgrade", (request, socket, head) => {
+    if (request.headers.upgrade?.toLowerCase() === "websocket") sessions.upgrade(request, socket, head);
+    else answerPlainly(files, request, socket as Socket);
+  });
+  const end = (): Promise<void> => {
+    for (const one of [tablestore, azure]) one.stop();
     files.close();
+    return sessions.stop();
   };
   try {
     const ports = {
@@ -104,14 +119,13 @@ export async function startServer(db: Database, asked: ServeArguments, output: S
     return {
       ports,
       stop: async () => {
-        end();
-        await within(limits.calls.whenEmpty(), asked.stopTimeoutMs);
+        await within(Promise.all([end(), limits.calls.whenEmpty()]), asked.stopTimeoutMs);
         for (const one of [tablestore, azure, sessions]) one.end();
         files.closeAllConnections();
       },
     };
   } catch (error) {
-    end();
+    await end();
     throw error;
   }
 }

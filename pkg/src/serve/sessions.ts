@@ -3,7 +3,7 @@
  * of the console's port, shows an access key with all rights, and has what a tab of the same browser has.
  *
  * Everything is bounded: the connections, the bytes before the key is known, the time until it comes, the bytes of a message, and those
- * that wait for a slow page.
+ * that wait for a slow page. A session does not outlive its key.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -18,7 +18,7 @@ import type { PortLike } from "../host/session.js";
 import type { Database } from "../index.js";
 import { newClient } from "../open/options.js";
 import type { OpenSession } from "../platform/platform.js";
-import { fromWire, type Hello, SESSION_PATH, type ToldTrouble, toWire, type Welcome } from "../remote/wire.js";
+import { fromWire, type Hello, SESSION_PATH, type ToldLife, type ToldTrouble, toWire, type Welcome } from "../remote/wire.js";
 import { PROTOCOL } from "../tabs/channel.js";
 import { local, toRecord } from "../types/errors.js";
 import { isKnownOrigin } from "./hosts.js";
@@ -29,14 +29,14 @@ const CONNECTIONS = 256;
 const HELLO_MS = 10_000;
 /** Bytes that may come before the key is known. */
 const HELLO_BYTES = 16 * 1024;
-/** Milliseconds before a wrong key is answered: nobody shall try many. */
+/** Milliseconds before a wrong key is answered, since nobody shall try many; and then until the connection is cut off. */
 const REFUSED_MS = 500;
 /** Bytes of the longest message: rows of a bulk load come in pieces far below. */
 const MESSAGE_BYTES = 64 * 1024 * 1024;
-/** Bytes that may wait for a page that does not read. */
-const WAITING_BYTES = 64 * 1024 * 1024;
-/** Milliseconds between two signs of life that are asked for. A page that gives none is cut off. */
-const ALIVE_MS = 30_000;
+/** Bytes that may wait for a page: more than any page asks for at once. One that does not read gives no sign of life, either. */
+const WAITING_BYTES = 512 * 1024 * 1024;
+/** Milliseconds between two looks at the sessions. A page that was silent for two of them is cut off, and so is one whose key has gone. */
+const LOOK_MS = 30_000;
 
 /** What the sessions need to know of the server. */
 export interface SessionsOptions {
@@ -46,6 +46,8 @@ export interface SessionsOptions {
   readonly checkKey: (id: string, secret: string) => Promise<void>;
   /** Something that went wrong in the server itself. */
   readonly report: (error: unknown) => void;
+  /** Milliseconds between two looks at the sessions, for tests. */
+  readonly lookMs?: number;
 }
 
 /** The bytes of a message. */
@@ -60,21 +62,25 @@ class SocketPort implements PortLike {
   postMessage(message: unknown): void {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return;
-    socket.send(toWire(message));
+    for (const piece of toWire(message)) socket.send(piece);
     if (socket.bufferedAmount > WAITING_BYTES) socket.terminate();
   }
 
-  close(): void {
-    this.socket.close(1001);
+  close(code = 1001): void {
+    this.socket.close(code);
   }
 }
 
 /** See the top of the file. */
 export class Sessions {
   private readonly server = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES });
-  private readonly ports = new Set<SocketPort>();
-  private readonly alive = new WeakSet<WebSocket>();
+  private readonly sessions = new Map<SocketPort, { readonly served: Served; readonly hello: Hello }>();
+  /** How many looks each page has been silent for. */
+  private readonly silent = new WeakMap<WebSocket, number>();
+  /** The trouble that all pages should know of. */
+  private trouble: ToldTrouble["error"] = null;
   private readonly timer: NodeJS.Timeout;
+  private isStopping = false;
   private readonly open: OpenSession;
 
   /** Serves sessions of an instance of Node's entry. */
@@ -85,18 +91,27 @@ export class Sessions {
     this.open = (db as unknown as Record<symbol, OpenSession>)[Symbol.for("tabstore.session")]!;
     db.addEventListener("health", ({ healthy, error }) => {
       // Of its end each session hears by itself.
-      if (healthy) for (const port of this.ports) port.postMessage({ kind: "trouble", error: error && toRecord(error) } satisfies ToldTrouble);
+      if (!healthy) return;
+      this.trouble = error && toRecord(error);
+      for (const port of this.sessions.keys()) port.postMessage({ kind: "trouble", error: this.trouble } satisfies ToldTrouble);
     });
-    this.timer = setInterval(() => this.look(), ALIVE_MS);
+    this.timer = setInterval(() => this.look(), options.lookMs ?? LOOK_MS);
     this.timer.unref();
   }
 
-  /** Cuts off who gives no sign of life. */
+  /** Cuts off who gives no sign of life, and whose key may not do everything any more. */
   private look(): void {
     for (const socket of this.server.clients) {
-      if (this.alive.delete(socket)) socket.ping();
+      const silent = this.silent.get(socket) ?? 0;
+      this.silent.set(socket, silent + 1);
+      if (silent < 2) socket.ping();
       else socket.terminate();
     }
+    for (const [port, { hello }] of this.sessions) void this.checkKey(hello).catch(() => port.close(1008));
+  }
+
+  private checkKey({ accessKeyId, accessKeySecret }: Hello): Promise<void> {
+    return this.options.checkKey(String(accessKeyId), String(accessKeySecret));
   }
 
   /** Why a request gets no WebSocket: the status of the answer. */
@@ -104,7 +119,7 @@ export class Sessions {
     const { isKnownHost, isKnownPage } = this.options;
     if (!isKnownHost(headers.host) || !isKnownOrigin(headers.origin, isKnownPage)) return "403 Forbidden";
     if (url !== `/${SESSION_PATH}`) return "404 Not Found";
-    return this.server.clients.size >= CONNECTIONS ? "503 Service Unavailable" : undefined;
+    return this.isStopping || this.server.clients.size >= CONNECTIONS ? "503 Service Unavailable" : undefined;
   }
 
   /** Takes a request to become a WebSocket. */
@@ -112,13 +127,13 @@ export class Sessions {
     tcp.on("error", () => tcp.destroy());
     const refusal = this.refusal(request);
     if (refusal !== undefined) {
-      tcp.end(`HTTP/1.1 ${refusal}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      tcp.end(`HTTP/1.1 ${refusal}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () => tcp.destroy());
       return;
     }
     this.server.handleUpgrade(request, tcp, head, (socket) => {
       socket.on("error", () => socket.terminate());
-      this.alive.add(socket);
-      socket.on("pong", () => this.alive.add(socket));
+      const hear = (): void => void this.silent.set(socket, 0);
+      socket.on("pong", hear).on("message", hear);
       void this.serve(socket, tcp as Socket).catch((error: unknown) => {
         this.options.report(error);
         socket.terminate();
@@ -131,6 +146,8 @@ export class Sessions {
     return new Promise((resolve) => {
       const end = (hello?: Hello): void => {
         clearTimeout(timer);
+        // More is read when the key is known.
+        if (socket.readyState === socket.OPEN) socket.pause();
         tcp.off("data", weigh);
         socket.off("message", take);
         resolve(hello);
@@ -155,10 +172,11 @@ export class Sessions {
   }
 
   /** Refuses a page of another release, and a wrong key. */
-  private async check({ protocol, accessKeyId: id, accessKeySecret: secret }: Hello): Promise<void> {
+  private async check(hello: Hello): Promise<void> {
+    const { protocol } = hello;
     if (protocol !== PROTOCOL) throw local("Unavailable", "The page and the server are of different releases of TabStore: take the same one for both.");
     try {
-      await this.options.checkKey(String(id), String(secret));
+      await this.checkKey(hello);
     } catch (error) {
       await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
       throw error;
@@ -181,19 +199,23 @@ export class Sessions {
       });
     } catch (error) {
       port.postMessage({ kind: "refused", error: toRecord(error) } satisfies Welcome);
-      socket.close(1008);
+      port.close(1008);
+      setTimeout(() => socket.terminate(), REFUSED_MS);
       return;
     }
     const leave = (): void => {
-      this.ports.delete(port);
+      this.sessions.delete(port);
       served.end().catch(this.options.report);
     };
     if (socket.readyState !== socket.OPEN) return leave();
-    this.ports.add(port);
+    this.sessions.set(port, { served, hello });
     socket.on("close", leave);
     served.onLeave = () => socket.close(1000);
+    served.onPing = () => port.postMessage({ kind: "pong" } satisfies ToldLife);
     socket.on("message", (data, isBinary) => this.take(served, socket, isBinary ? bytesOf(data) : String(data)));
     port.postMessage({ kind: "welcome", name: this.db.name, storage: this.db.persistence as StorageKind, client } satisfies Welcome);
+    if (this.trouble !== null) port.postMessage({ kind: "trouble", error: this.trouble } satisfies ToldTrouble);
+    socket.resume();
   }
 
   /** Takes a message of a session. A page that sends nonsense is cut off. */
@@ -208,10 +230,16 @@ export class Sessions {
     }
   }
 
-  /** Takes no more pages, and ends the sessions. */
-  stop(): void {
+  /** Takes no more pages, and ends the sessions once their calls on rows are answered. */
+  async stop(): Promise<void> {
     clearInterval(this.timer);
-    for (const socket of this.server.clients) socket.close(1001);
+    this.isStopping = true;
+    await Promise.all(
+      [...this.sessions].map(async ([port, { served }]) => {
+        await served.end().catch(this.options.report);
+        port.close();
+      }),
+    );
   }
 
   /** Ends the connections that are left. */
