@@ -113,7 +113,12 @@ export function HistoryDialog({ table, row: given, column, onClose, onChanged }:
             Nothing was stored. What is stored now is shown.
           </Banner>
         )}
-        {table.maxVersions === 1 && <p class="hint">This table keeps one version of a column. With more max versions, older values stay to be looked at.</p>}
+        {table.maxVersions === 1 && (
+          <p class="hint">
+            This table keeps one version of a column. “Modify table” sets more max versions: then older values stay, also those that no compaction has taken
+            yet.
+          </p>
+        )}
         {cells.length === 0 ? (
           <p class="empty">The row has no such column any more.</p>
         ) : (

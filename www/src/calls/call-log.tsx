@@ -47,8 +47,11 @@ export function CallLog() {
             </>
           )}
         </span>
-        <span class="push calls-total" title="Capacity units consumed since the page was loaded">
-          in all <Units consumed={consumedInAll.value} />
+        <span
+          class="push calls-total"
+          title="Capacity units that the console's own calls have consumed since this page was loaded. Units and calls has those of everybody"
+        >
+          this page, in all <Units consumed={consumedInAll.value} />
         </span>
         {open && (
           <button type="button" class="button small" onClick={clearCalls}>

@@ -20,10 +20,9 @@ export function showTable(table: string | undefined): void {
   navigate({ instance, storage, clock, table });
 }
 
-/** Shows the rows of the shown table, or another view of it. */
+/** Shows the rows of the shown table, or another view of it. The range and the filter of the rows stay. */
 export function showView(view: RouteView | undefined): void {
-  const { instance, storage, clock, table } = route.value;
-  navigate({ instance, storage, clock, table, view });
+  navigate({ ...route.value, account: undefined, view });
 }
 
 /** Shows the units and the calls of the open instance, of one table or of all. */
