@@ -9,9 +9,12 @@ import { pathToFileURL } from "node:url";
 
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
+import { WebSocket } from "ws";
+
 import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../src/azure/index.js";
 import { type ConnectOptions, connect, type CredentialsSource } from "../src/cloud/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
+import { openRemote, type RemoteOptions } from "../src/remote/index.js";
 import * as schema from "../src/schema/index.js";
 import { answerText, errorText, LineHistory, linesOf, shell } from "../src/shell/index.js";
 import { tablestoreFetch, tablestoreHttpClient } from "../src/tablestore/index.js";
@@ -19,6 +22,7 @@ import { syncTable } from "../src/sync/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, examplesOf, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
+import { type ServerProcess, serve } from "./support/server.js";
 import { TestService } from "./support/service.js";
 import { sdk } from "./support/tablestore-sdk.js";
 
@@ -97,6 +101,14 @@ async function chatOf(db: Database): Promise<Record<string, unknown>> {
 const others: Database[] = [];
 after(() => Promise.all(others.map((one) => one.close())));
 
+// Node 20 has none of its own.
+Object.assign(globalThis, { WebSocket });
+
+let served: Promise<ServerProcess> | undefined;
+/** A server for the examples that ask one. */
+const server = (): Promise<ServerProcess> => (served ??= serve(undefined));
+after(async () => void (await served)?.end());
+
 /** The names around an example, and the values that it has shown. */
 async function surroundings(db: Database): Promise<{ scope: Record<string, unknown>; shown: unknown[] }> {
   const tabstore = await load();
@@ -136,6 +148,7 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
       const { fetch } = new TestService(behind, tabstore, { accessKeyId: "id", accessKeySecret: "secret" });
       return connect(endpoint, credentials, { ...options, fetch });
     },
+    openRemote: async (_address: string, options?: RemoteOptions) => openRemote((await server()).console, options),
     console: { log: (...line: unknown[]) => shown.push(line) },
     show: (row: unknown) => shown.push(row),
     bar: (part: number) => shown.push(part),
@@ -171,7 +184,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     of.set(example.file, [...(of.get(example.file) ?? []), ...shown.splice(0)]);
   }
   const said = (file: string, columns = 4): unknown[] => (of.get(file) ?? []).map((line) => (Array.isArray(line) ? line.slice(0, columns) : line));
-  assert.equal(all.length, 52);
+  assert.equal(all.length, 53);
   const inside = said("docs/inside.md") as [string | { readonly source: string }[], unknown][];
   assert.ok(
     inside.some(([type]) => type === "flush"),
@@ -193,7 +206,7 @@ test("W3: the examples of the READMEs, the guide and the changelog do what they 
     [180],
   ]);
   assert.deepEqual(said("docs/cloud.md"), [[12], [{ id: 1, title: "Ship it" }]]);
-  assert.deepEqual(said("docs/serve.md"), [[200, true], [true]]);
+  assert.deepEqual(said("docs/serve.md"), [[[], 2], [200, true], [true]]);
   assert.deepEqual(said("docs/changes-and-tests.md"), [[null]]);
   assert.deepEqual(said("docs/live.md"), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]], [0]]);
   assert.deepEqual(said("docs/streams.md", 3).slice(2, -1), [
