@@ -5,7 +5,9 @@ import { type ImportPreview, inspectImport } from "tabstore";
 
 import { content } from "../build/data-sets.ts";
 import { DATA_SETS } from "../src/importing/data-sets.ts";
-import { duplicatesOf, planErrors, planKey, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
+import type { TableDescription } from "tabstore";
+
+import { duplicatesOf, planErrors, planKey, planTable, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
 
 function blob(file: string): File {
   const set = DATA_SETS.find((one) => one.file === file);
@@ -72,4 +74,16 @@ test("a key that may repeat replaces nothing, unless a person says so", async ()
   assert.equal(duplicatesOf(known, false), "replace");
   assert.equal(duplicatesOf(toggleKey(known, "a"), false), "stop");
   assert.equal(toImportOptions(proposed, false).onDuplicate, "stop");
+});
+
+test("V1, W1: a new table keeps as many versions as the plan says, one unless it does", async () => {
+  const plan = startPlan(await csv("a,b\n1,x\n"), "t", ["a"]);
+  assert.deepEqual(planTable(plan), { tableName: "t", primaryKey: [{ name: "a", type: "INTEGER" }] });
+  assert.equal(planTable({ ...plan, maxVersions: "3" }).maxVersions, 3);
+  for (const wrong of ["", "0", "-1", "1.5", "many"]) assert.match(planErrors({ ...plan, maxVersions: wrong }, undefined).join(), /Versions kept/);
+  assert.deepEqual(
+    planErrors({ ...plan, maxVersions: "" }, { tableName: "t", primaryKey: planKey(plan) } as TableDescription),
+    [],
+    "a table that is there keeps its own",
+  );
 });

@@ -193,7 +193,7 @@ export class CloudDatabase extends RowCalls implements Supported {
   /** This database with the service's clock, which an import asks for. */
   private withClock(): this & { metrics(): Promise<{ readonly now: number }> } {
     const { service } = this.connection;
-    return Object.create(this, { metrics: { value: async () => ({ now: service.earliest }) } }) as this & { metrics(): Promise<{ readonly now: number }> };
+    return Object.create(this, { metrics: { value: async () => ({ now: service.now(0) }) } }) as this & { metrics(): Promise<{ readonly now: number }> };
   }
 
   async listStream(request: ListStreamRequest = {}): Promise<StreamDescription[]> {

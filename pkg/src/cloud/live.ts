@@ -68,7 +68,7 @@ class StreamChanges implements ChangeSource {
         `A live query of the table '${tableName}', which has no stream,`,
         "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
       );
-    const changes = readChanges(connection, this.pollInterval, { tableName, from: connection.service.earliest });
+    const changes = readChanges(connection, this.pollInterval, { tableName, from: connection.service.now(0) });
     this.changes = changes;
     this.ask(changes);
     whenAborted(signal, () => void changes.return?.());

@@ -62,20 +62,14 @@ export function pause(delay: number, signal: AbortSignal | undefined): Promise<v
 /** An instance of the service. */
 export class Service {
   /** How much later its clock is than this one, in milliseconds, at least and at most. A guess until an answer tells: a page may not see it. */
-  private least = -5000;
-  private most = 5000;
+  private ahead = [-5000, 5000];
 
   /** `options` are checked. */
   constructor(private readonly options: ServiceOptions) {}
 
-  /** The earliest that it may be at the service, by its clock, as its last answer told it: milliseconds since 1970 UTC. */
-  get earliest(): number {
-    return Date.now() + this.least;
-  }
-
-  /** The latest that it may be there. */
-  get latest(): number {
-    return Date.now() + this.most;
+  /** The time at the service, by its clock, as its last answer told it, milliseconds since 1970 UTC: the earliest that it may be (0), or the latest (1). */
+  now(end: 0 | 1): number {
+    return Date.now() + this.ahead[end];
   }
 
   /** The rules for retries. */
@@ -109,15 +103,15 @@ export class Service {
     const { credentials, instance, region, verify } = this.options;
     const signer: Signer = { ...(await credentials()), region };
     const path = `/${operation}`;
-    const date = new Date().toISOString();
+    const sent = new Date();
+    const date = sent.toISOString();
     const headers = await signed(path, body, instance, signer, date);
     // The caller already has the signal's reason, and takes it that nothing is sent from now on.
     if (signal?.aborted) throw abortReason(signal);
-    const sent = Date.now();
     const answer = await this.exchange(operation, { method: "POST", headers, body }, signal);
     const time = Date.parse(answer.headers.get("x-ots-date") ?? "");
     // It was made at some moment between the two.
-    if (!Number.isNaN(time)) [this.least, this.most] = [time - Date.now(), time - sent];
+    if (!Number.isNaN(time)) this.ahead = [time - Date.now(), time - +sent];
     // Who is not known has no key that could sign.
     if (verify !== "never" && answer.status !== 403) await this.check(path, answer, signer, date);
     if (answer.status >= 200 && answer.status < 300) return answer.body;

@@ -71,7 +71,7 @@ export async function describeStream(connection: Connection, request: DescribeSt
       }),
     ),
     nextShardId: nextShardId || null,
-    lastSequence: connection.service.latest * MILLISECOND,
+    lastSequence: connection.service.now(1) * MILLISECOND,
   };
 }
 
@@ -81,7 +81,7 @@ export async function describeStream(connection: Connection, request: DescribeSt
  */
 export async function getShardIterator(connection: Connection, request: GetShardIteratorRequest): Promise<string> {
   const { streamId, shardId, timestamp, latest } = ARGUMENTS.getShardIterator(request, "getShardIterator") as unknown as GetShardIteratorRequest;
-  const time = latest ? connection.service.earliest : timestamp;
+  const time = latest ? connection.service.now(0) : timestamp;
   const asked = { streamId, shardId, timestamp: time === undefined ? undefined : BigInt(time) * BigInt(MILLISECOND) };
   const { shardIterator } = await connection.ask("GetShardIterator", m.GetShardIterator, asked, m.ShardIterator, request);
   if (shardIterator === undefined) throw damaged("it has no shard iterator");

@@ -12,7 +12,7 @@ import { SameAs } from "../ui/same-as.tsx";
 import type { DataSet } from "./data-sets.ts";
 import { job, type JobSource, startImport } from "./job.ts";
 import { pickedFile } from "./picked.ts";
-import { type ImportPlan, legalName, planErrors, planKey, startPlan, suggestKey, toImportOptions } from "./plan.ts";
+import { type ImportPlan, legalName, planErrors, planTable, startPlan, suggestKey, toImportOptions } from "./plan.ts";
 import { PlanForm } from "./plan-form.tsx";
 import { SourceChoice } from "./source-choice.tsx";
 
@@ -81,7 +81,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     tableName: plan.tableName,
     source: source.name,
     options: { ...toImportOptions(plan, existing !== undefined), format: preview.format },
-    create: existing === undefined ? { tableName: plan.tableName, primaryKey: planKey(plan) } : undefined,
+    create: existing === undefined ? planTable(plan) : undefined,
   });
   const submit = () =>
     action.run(async () => {

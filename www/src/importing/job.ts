@@ -9,7 +9,7 @@ import { showTable } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { findTable, refreshTables, rowsChanged } from "../state/tables.ts";
 import { forgetCutOff, leaveTrace } from "./cut-off.ts";
-import { type ImportPlan, planKey, toImportOptions } from "./plan.ts";
+import { type ImportPlan, planTable, toImportOptions } from "./plan.ts";
 
 /** An import, on its way or ended. */
 export interface Job {
@@ -68,7 +68,7 @@ export async function startImport(source: JobSource, format: ImportOptions["form
   const { tableName } = plan;
   const exists = findTable(tableName) !== undefined;
   if (!exists) {
-    await logged("CreateTable", tableName, () => db.createTable({ tableName, primaryKey: planKey(plan) }));
+    await logged("CreateTable", tableName, () => db.createTable(planTable(plan)));
     await refreshTables();
   }
   showTable(tableName);

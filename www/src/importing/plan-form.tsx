@@ -97,6 +97,16 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
           onInput={(tableName) => set({ tableName })}
           hint={existing ? "There is such a table: the rows are added to it." : "A new table."}
         />
+        {!existing && (
+          <TextField
+            label="Versions kept"
+            name="maxVersions"
+            numeric
+            value={plan.maxVersions}
+            onInput={(maxVersions) => set({ maxVersions })}
+            hint="Of each column. More than one keeps a history; an index needs one."
+          />
+        )}
         <div class="field">
           <span class="label">Row numbers</span>
           <Check checked={plan.numbered} onChange={(numbered) => set({ numbered })}>

@@ -19,6 +19,8 @@ export interface ColumnPlan {
 /** The plan for a file. */
 export interface ImportPlan {
   readonly tableName: string;
+  /** Versions that a new table keeps of each column, as typed. */
+  readonly maxVersions: string;
   readonly columns: readonly ColumnPlan[];
   /** Whether a key column is filled with the number of the row. It comes after the columns of the file. */
   readonly numbered: boolean;
@@ -78,6 +80,7 @@ export function startPlan(preview: ImportPreview, tableName: string, key: readon
   while (names.has(numberColumn)) numberColumn = `${numberColumn}_number`;
   return {
     tableName,
+    maxVersions: "1",
     columns: preview.columns.map(({ source, name, type }) => ({ source, name, type, taken: true, key: key.indexOf(source) + 1 })),
     numbered: key.length === 0,
     numberColumn,
@@ -103,6 +106,12 @@ export function planKey(plan: ImportPlan): CreateTableRequest["primaryKey"] {
   return plan.numbered ? [...columns, { name: plan.numberColumn, type: "INTEGER" as const }] : columns;
 }
 
+/** The table that an import makes. */
+export function planTable(plan: ImportPlan): CreateTableRequest {
+  const maxVersions = Number(plan.maxVersions);
+  return { tableName: plan.tableName, primaryKey: planKey(plan), ...(maxVersions === 1 ? {} : { maxVersions }) };
+}
+
 /** Makes a column the last of the key, or takes it out; the places of the others close up. */
 export function toggleKey(plan: ImportPlan, source: string): ImportPlan {
   const held = plan.columns.filter(({ key }) => key > 0);
@@ -121,6 +130,7 @@ export function toggleKey(plan: ImportPlan, source: string): ImportPlan {
 export function planErrors(plan: ImportPlan, existing: TableDescription | undefined): string[] {
   const errors: string[] = [];
   if (!legalName(plan.tableName)) errors.push(`“${plan.tableName}” is no name of a table: letters, digits and _, first no digit.`);
+  if (existing === undefined && !/^[1-9]\d{0,8}$/.test(plan.maxVersions)) errors.push("Versions kept is a whole number of at least 1.");
   const key = planKey(plan);
   const names = [...plan.columns.filter(({ taken }) => taken).map(({ name }) => name), ...(plan.numbered ? [plan.numberColumn] : [])];
   for (const name of names) if (!legalName(name)) errors.push(`“${name}” is no name of a column: letters, digits and _, first no digit.`);
