@@ -62,6 +62,7 @@ const common = {
   minify: true,
   legalComments: "none",
   logLevel: "warning",
+  define: { TABSTORE_SPLIT: String(isSplit) },
 };
 
 /** Gives index.ts the platform of another entry. */
