@@ -248,7 +248,13 @@ test("R2: many large answers at once are no reason to cut a page off", { skip },
   await db.putRow({ ...KEY, attributes: { big } });
   const answers = await Promise.all(Array.from({ length: 60 }, () => db.getRow(KEY)));
   assert.ok(answers.every(({ row }) => row?.get("big") === big));
-  await db.close();
+  // A request that is too large goes there whole, and is refused as an instance here refuses it.
+  const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`c${at}`, big]));
+  const here = await (await load()).open("demo", { storage: "memory" });
+  await here.createTable(TABLE);
+  const [refused, wanted] = await Promise.all([db, here].map((one) => one.putRow({ ...KEY, attributes }).then(String, String)));
+  assert.equal(refused, wanted);
+  await Promise.all([db.close(), here.close()]);
   await server.end();
 });
 

@@ -17,13 +17,18 @@ async function asked<T>(ask: (storage: StorageManager) => Promise<T> | undefined
   }
 }
 
+/** The space of an instance itself. */
+export const spaceOf = ({ segments, log, reserve }: Metrics): Pick<StorageInfo, "live" | "garbage" | "reserve"> => ({
+  live: segments.bytes - segments.garbage + log.bytes,
+  garbage: segments.garbage,
+  reserve: reserve.bytes,
+});
+
 /** The implementation of {@link Database.storage}. */
-export async function storage({ segments, log, reserve }: Metrics): Promise<StorageInfo> {
+export async function storage(metrics: Metrics): Promise<StorageInfo> {
   const estimate = await asked((manager) => manager.estimate?.());
   return {
-    live: segments.bytes - segments.garbage + log.bytes,
-    garbage: segments.garbage,
-    reserve: reserve.bytes,
+    ...spaceOf(metrics),
     used: estimate?.usage ?? null,
     quota: estimate?.quota ?? null,
     persisted: await asked((manager) => manager.persisted?.()),

@@ -8,10 +8,11 @@
 import { Client } from "../client/client.js";
 import { BackOff } from "../client/retry.js";
 import { SIGNAL, signalOf, unlessAborted } from "../client/signals.js";
-import { checkArguments } from "../codec/check.js";
+import { checkArguments, checkName, oneOf } from "../codec/check.js";
 import { kindOf } from "../codec/kinds.js";
 import { type PortLike, PortSession } from "../host/session.js";
 import { OpenDatabase } from "../open/database.js";
+import { spaceOf } from "../open/storage.js";
 import { PROTOCOL } from "../tabs/channel.js";
 import { within } from "../tabs/lock.js";
 import type { Schema, SchemaOptions, TypedDatabase } from "../schema/types.js";
@@ -20,7 +21,7 @@ import { double } from "../types/double.js";
 import { invalid, local, type TabStoreError, toError } from "../types/errors.js";
 import type { CallOptions, RetryOptions } from "../types/rows.js";
 import type { StorageInfo } from "../types/storage.js";
-import { fromWire, type Hello, Pieces, SESSION_PATH, type ToldLife, type ToldTrouble, toWire, type Welcome } from "./wire.js";
+import { type Hello, Incoming, SESSION_PATH, type ToldLife, type ToldTrouble, toWire, type Welcome } from "./wire.js";
 
 /** Options of {@link openRemote}. */
 export interface RemoteOptions {
@@ -54,8 +55,9 @@ function socketAddress(address: unknown): URL {
 }
 
 function text(value: unknown, name: string, otherwise: string): string {
-  if (value !== undefined && typeof value !== "string") throw invalid(`The argument '${name}' is ${kindOf(value)}; it must be a string.`);
-  return value ?? otherwise;
+  const given = value === undefined ? otherwise : value;
+  checkName(given, name);
+  return given;
 }
 
 /** What has come on a socket, one by one. */
@@ -68,7 +70,7 @@ class Socket implements PortLike {
   /** Called when something has come. */
   onLife: (() => void) | undefined;
 
-  private readonly pieces = new Pieces();
+  private readonly incoming = new Incoming(Infinity);
 
   constructor(private readonly socket: WebSocket) {
     socket.binaryType = "arraybuffer";
@@ -76,7 +78,7 @@ class Socket implements PortLike {
       this.onLife?.();
       let message: unknown;
       try {
-        message = this.pieces.take(fromWire(typeof data === "string" ? data : new Uint8Array(data)));
+        message = this.incoming.take(typeof data === "string" ? data : new Uint8Array(data));
       } catch {
         // It is no server of TabStore.
         return socket.close();
@@ -159,9 +161,7 @@ async function enter(
 /** The handle. The space is that of the server's machine, of which the browser knows nothing. */
 class RemoteDatabase extends OpenDatabase {
   override async storage(options?: CallOptions): Promise<StorageInfo> {
-    const { segments, log, reserve } = await this.metrics(options);
-    const live = segments.bytes - segments.garbage + log.bytes;
-    return { live, garbage: segments.garbage, reserve: reserve.bytes, used: null, quota: null, persisted: null };
+    return { ...spaceOf(await this.metrics(options)), used: null, quota: null, persisted: null };
   }
 
   /** The engine is the server's, so nothing of it is loaded here. */
@@ -180,9 +180,10 @@ class RemoteDatabase extends OpenDatabase {
  * When the connection ends, the handle does: calls without an answer reject with `Closed`, and a `health` event tells it. Calls that were
  * under way may have been done. Open it again then.
  *
+ * With a schema of `tabstore/schema` it makes the tables that are missing, and gives typed tables, as `open` does.
+ *
  * @throws `OTSParameterInvalid` for a wrong argument, `OTSAuthFailed` for a wrong key, `OTSNoPermissionAccess` for one without all rights,
- * `Unavailable` if no server answers, or one of another release. With a schema of `tabstore/schema` it makes the tables that are missing, and
- * gives typed tables, as `open` does.
+ * `Unavailable` if no server answers, or one of another release.
  * @example
  * ```ts
  * import { openRemote } from "tabstore/remote";
@@ -206,8 +207,7 @@ export async function openRemote(
 async function session(address: string | URL, options: RemoteOptions = {}): Promise<Database> {
   const url = socketAddress(address);
   const { accessKeyId, accessKeySecret, integers, retry } = checkArguments(options, OPTIONS, "openRemote");
-  if (integers !== undefined && integers !== "auto" && integers !== "bigint")
-    throw invalid(`The argument 'integers' is ${kindOf(integers)}; it must be 'auto' or 'bigint'.`);
+  const bigints = oneOf(integers, "integers", ["auto", "bigint"]) === "bigint";
   const signal = signalOf(options);
   signal?.throwIfAborted();
   const hello: Hello = {
@@ -218,7 +218,7 @@ async function session(address: string | URL, options: RemoteOptions = {}): Prom
   };
   const backOff = BackOff.from(retry);
   const { socket, welcome } = await enter(url, hello, signal);
-  const client = new Client(welcome.client, integers === "bigint", backOff);
+  const client = new Client(welcome.client, bigints, backOff);
   let silent = 0;
   const way = new PortSession<ToldTrouble | ToldLife>(socket, client.receive, (message) => {
     if (message.kind === "trouble") client.troubles.add(message.error === null ? null : toError(message.error));

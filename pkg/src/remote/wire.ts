@@ -58,15 +58,28 @@ export function toWire(message: unknown): (string | Uint8Array<ArrayBuffer>)[] {
   return [stringify({ kind: "long", bytes: frame.length } satisfies LongFrame), ...pieces];
 }
 
-/** Puts long frames together again. */
-export class Pieces {
+/** A message that came; a frame has bytes of its own. @throws If it is none. */
+export function fromWire(data: string | Uint8Array): WireMessage | Uint8Array {
+  if (typeof data !== "string") return data;
+  const message: unknown = parse(data);
+  if (typeof message !== "object" || message === null || typeof (message as WireMessage).kind !== "string") throw new Error("It is no message.");
+  return message as WireMessage;
+}
+
+/** Reads what comes on a socket, and puts long frames together again. */
+export class Incoming {
   private frame: Uint8Array | undefined;
   private at = 0;
 
-  /** Takes a message that came. Gives `undefined` where more of it comes. @throws If a piece is not of its frame. */
-  take(message: WireMessage | Uint8Array): WireMessage | Uint8Array | undefined {
+  /** `most`: bytes of the longest frame that is taken. */
+  constructor(private readonly most: number) {}
+
+  /** Takes what came. Gives `undefined` where more of a frame comes. @throws If it is no message, or a piece is not of its frame. */
+  take(data: string | Uint8Array): WireMessage | Uint8Array | undefined {
+    const message = fromWire(data);
     if (!(message instanceof Uint8Array)) {
       if (message.kind !== "long") return message;
+      if (!(message.bytes <= this.most)) throw new Error("The frame is too long.");
       [this.frame, this.at] = [new Uint8Array(message.bytes), 0];
       return undefined;
     }
@@ -78,12 +91,4 @@ export class Pieces {
     this.frame = undefined;
     return frame;
   }
-}
-
-/** A message that came; a frame has bytes of its own. @throws If it is none. */
-export function fromWire(data: string | Uint8Array): WireMessage | Uint8Array {
-  if (typeof data !== "string") return data;
-  const message: unknown = parse(data);
-  if (typeof message !== "object" || message === null || typeof (message as WireMessage).kind !== "string") throw new Error("It is no message.");
-  return message as WireMessage;
 }

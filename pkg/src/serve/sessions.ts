@@ -18,7 +18,7 @@ import type { PortLike } from "../host/session.js";
 import type { Database } from "../index.js";
 import { newClient } from "../open/options.js";
 import type { OpenSession } from "../platform/platform.js";
-import { fromWire, type Hello, SESSION_PATH, type ToldLife, type ToldTrouble, toWire, type Welcome } from "../remote/wire.js";
+import { fromWire, type Hello, Incoming, SESSION_PATH, type ToldLife, type ToldTrouble, toWire, type Welcome } from "../remote/wire.js";
 import { PROTOCOL } from "../tabs/channel.js";
 import { local, toRecord } from "../types/errors.js";
 import { isKnownOrigin } from "./hosts.js";
@@ -50,8 +50,11 @@ export interface SessionsOptions {
   readonly lookMs?: number;
 }
 
-/** The bytes of a message. */
-const bytesOf = (data: RawData): Uint8Array => (Array.isArray(data) ? Buffer.concat(data) : new Uint8Array(data as Buffer));
+/** The bytes of a message, as the engine's side takes them: a slice of a `Buffer` would be no copy. */
+function bytesOf(data: RawData): Uint8Array {
+  const { buffer, byteOffset, byteLength } = data as Buffer;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
 
 /** A page's socket, as a port. */
 class SocketPort implements PortLike {
@@ -149,9 +152,10 @@ export class Sessions {
         // More is read when the key is known.
         if (socket.readyState === socket.OPEN) socket.pause();
         tcp.off("data", weigh);
-        socket.off("message", take);
+        socket.off("message", take).off("close", leave);
         resolve(hello);
       };
+      const leave = (): void => end();
       const before = tcp.bytesRead;
       const weigh = (): void => {
         if (tcp.bytesRead - before > HELLO_BYTES) end();
@@ -166,8 +170,7 @@ export class Sessions {
       };
       const timer = setTimeout(end, HELLO_MS);
       tcp.on("data", weigh);
-      socket.on("message", take);
-      socket.on("close", () => end());
+      socket.on("message", take).on("close", leave);
     });
   }
 
@@ -212,22 +215,26 @@ export class Sessions {
     socket.on("close", leave);
     served.onLeave = () => socket.close(1000);
     served.onPing = () => port.postMessage({ kind: "pong" } satisfies ToldLife);
-    socket.on("message", (data, isBinary) => this.take(served, socket, isBinary ? bytesOf(data) : String(data)));
+    const incoming = new Incoming(MESSAGE_BYTES);
+    socket.on("message", (data, isBinary) => {
+      try {
+        this.take(served, incoming.take(isBinary ? bytesOf(data) : String(data)));
+      } catch {
+        // A page that sends nonsense is cut off.
+        socket.close(1008);
+      }
+    });
     port.postMessage({ kind: "welcome", name: this.db.name, storage: this.db.persistence as StorageKind, client } satisfies Welcome);
     if (this.trouble !== null) port.postMessage({ kind: "trouble", error: this.trouble } satisfies ToldTrouble);
     socket.resume();
   }
 
-  /** Takes a message of a session. A page that sends nonsense is cut off. */
-  private take(served: Served, socket: WebSocket, data: string | Uint8Array): void {
-    try {
-      const message = fromWire(data);
-      if (!(message instanceof Uint8Array) && message.kind !== "call" && message.kind !== "ping" && message.kind !== "leave")
-        throw new Error("It is no message.");
-      served.take(message);
-    } catch {
-      socket.close(1008);
-    }
+  /** Takes a message of a session. @throws If it is for no session. */
+  private take(served: Served, message: ReturnType<Incoming["take"]>): void {
+    if (message === undefined) return;
+    if (!(message instanceof Uint8Array) && message.kind !== "call" && message.kind !== "ping" && message.kind !== "leave")
+      throw new Error("It is no message of a session.");
+    served.take(message);
   }
 
   /** Takes no more pages, and ends the sessions once their calls on rows are answered. */
