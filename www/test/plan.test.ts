@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type ImportPreview, inspectImport } from "tabstore";
+import { type ImportPreview, inspectImport, type TableDescription } from "tabstore";
 
 import { content } from "../build/data-sets.ts";
 import { DATA_SETS } from "../src/importing/data-sets.ts";
-import type { TableDescription } from "tabstore";
-
 import { duplicatesOf, planErrors, planKey, planTable, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
 
 function blob(file: string): File {
