@@ -95,12 +95,18 @@ test("each segment stands between its keys, and level 0 has a lane for each", ()
 });
 
 test("the amplifications have their operands", () => {
-  const work = { bytesFlushed: 1000, bytesCompacted: 2000 } as never;
-  const [write, read, space] = figures(tree([part(3, 0, key(0n), key(9n)), part(2, 0, key(0n), key(9n)), part(1, 4, key(0n), key(9n), 400)]), 2, { work });
+  const engine = (bytesFlushed: number, bytesCompacted: number) =>
+    ({ work: { bytesFlushed, bytesCompacted, bytesCompactedIn: bytesCompacted }, segments: { bytes: 600 }, memtable: { budget: 1000 } }) as never;
+  const [write, read, space] = figures(
+    tree([part(3, 0, key(0n), key(9n)), part(2, 0, key(0n), key(9n)), part(1, 4, key(0n), key(9n), 400)]),
+    2,
+    engine(1000, 2000),
+  );
   assert.deepEqual([write!.value, read!.value, space!.value], [3, 5, 1.5]);
   assert.equal(space!.operands, "600 bytes / 400 bytes");
-  const [none, memory, nothing] = figures(undefined, 1, { work: { bytesFlushed: 0, bytesCompacted: 0 } as never });
+  const [none, memory, nothing] = figures(undefined, 1, engine(10, 0));
   assert.deepEqual([none!.value, memory!.value, nothing!.value], [undefined, 1, undefined]);
+  assert.equal(none!.awaited, "after 1,000 bytes; 10 bytes so far", "the panel says the same");
 });
 
 test("events, steps, keys and trees are told in words", () => {

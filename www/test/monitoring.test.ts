@@ -10,6 +10,7 @@ import {
   errorsPerSecond,
   everyPeriod,
   KEPT_SECONDS,
+  monthLike,
   parsePrice,
   pricesOf,
   type Sample,
@@ -81,6 +82,14 @@ test("C2, C3: seconds and hours in which nothing was reserved or used are there,
     "clocks may be set before 1970",
   );
   assert.deepEqual(everyPeriod([], 5000, 3000, 1000), []);
+});
+
+test("C3: thirty days are as many whole seconds or hours as there are in them; the running one does not count", () => {
+  const none = { read: 0, write: 0 };
+  const costs = (...all: readonly number[]) => all.map((cost, start) => ({ start, reserved: none, onDemand: none, consumed: none, cost }));
+  assert.equal(monthLike(costs(2, 9), 3_600_000), 1440, "720 hours at 2");
+  assert.equal(monthLike(costs(1, 0, 9), 1000), 0.5 * 2_592_000, "every second second costs 1");
+  assert.deepEqual([monthLike(costs(9), 1000), monthLike([], 1000)], [undefined, undefined], "nothing is whole yet");
 });
 
 test("C3: a typed price is a number of at least 0; an empty one is the instance's", () => {

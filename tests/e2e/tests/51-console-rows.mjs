@@ -99,6 +99,35 @@ const cell = (page, id, column) =>
     .locator(`td[data-column="${column}"]`);
 
 test(
+  "W1, R1: the cell that was edited stays in sight when the bar with the changes takes room from the rows",
+  async (t) => {
+    const fill = async () => {
+      await db.createTable({ tableName: "many", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      for (let id = 0; id < 60; id++) await db.putRow({ tableName: "many", primaryKey: { id }, attributes: { text: `row ${id}` } });
+    };
+    const { page } = await withProgram(t, "sight", { fill, viewport: { width: 1280, height: 800 } });
+    await goTo(page, "#/sight/many");
+    await firstKey(page, "0");
+    const last = await page.evaluate(() => {
+      const { bottom } = document.querySelector(".browser > .grid-scroll").getBoundingClientRect();
+      return [...document.querySelectorAll(".browser tbody tr")].findLastIndex((row) => row.getBoundingClientRect().bottom < bottom);
+    });
+    assert.ok(last >= 7, `${last + 1} whole rows are in sight at 1280 x 800`);
+    await cell(page, String(last), "text").click();
+    await page.getByLabel("Value of text").fill("edited");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 change in 1 row").waitFor();
+    const seen = await page.evaluate(() => {
+      const rows = document.querySelector(".browser > .grid-scroll").getBoundingClientRect();
+      const cell = document.querySelector("td.edited").getBoundingClientRect();
+      return { above: rows.top, top: cell.top, bottom: cell.bottom, below: rows.bottom };
+    });
+    assert.ok(seen.top >= seen.above && seen.bottom <= seen.below + 1, JSON.stringify(seen));
+  },
+  { needs: ["locators"] },
+);
+
+test(
   "W1, R1: cells are edited in place by mouse and keyboard, changes of several rows are gathered and saved at once, or given up",
   async (t) => {
     const { page, other } = await withProgram(t, "edited", { fill: people });
@@ -128,7 +157,7 @@ test(
     await page.getByLabel("Value of city").fill("Lima");
     await page.keyboard.press("Enter");
     await cell(page, "bob", "city").click();
-    await page.getByRole("button", { name: "No value" }).click();
+    await page.getByRole("button", { name: "Delete value" }).click();
     const changes = page.getByRole("region", { name: "Changes" });
     await changes.getByText("3 changes in 3 rows").waitFor();
     assert.deepEqual(await person(other, "ann"), { id: "ann", age: 30, city: "Oslo" }, "nothing is written before the save");

@@ -141,3 +141,52 @@ test(
   },
   { seconds: 60, needs: ["locators"] },
 );
+
+test(
+  "T8, W1: the form of an index defines the columns that it needs and sets one version, in this order, when a person says so",
+  async (t) => {
+    const { page, other } = await withProgram(t, "needs", { viewport: SIZES.desktop });
+    await other.evaluate(async () => {
+      await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 3 });
+      for (const [id, city] of ["Rome", "Oslo", "Bern"].entries()) await db.putRow({ tableName: "people", primaryKey: { id }, attributes: { city } });
+    });
+    await page.reload();
+    await tables(page)
+      .getByRole("button", { name: /^people/ })
+      .click();
+    await page.getByRole("navigation", { name: "Views of the table" }).getByRole("button", { name: "Schema" }).click();
+    await page.getByRole("button", { name: "Create index" }).click();
+    const dialog = page.getByRole("dialog");
+    const create = dialog.getByRole("button", { name: "Create index" });
+    await dialog.getByLabel("Index name").fill("by_city");
+    await dialog.getByRole("button", { name: "Defined column", exact: true }).click();
+    await dialog.getByLabel("Name of defined column 1").fill("city");
+    await dialog.getByLabel("Key column 1 of the index", { exact: true }).selectOption("city");
+    await create.click();
+    await dialog.getByText("max versions is 3.").waitFor();
+    assert.deepEqual((await other.evaluate(() => db.describeTable("people"))).definedColumns, [], "nothing was done");
+    await dialog.getByLabel(/^Set max versions to 1/).check();
+    const found = await faults(page, "an index with its needs");
+    await fitsWidth(page, "an index with its needs");
+    assert.deepEqual(await dialog.locator(".same-as summary").allInnerTexts(), ["The same as, first …", "then …", "then …"]);
+    // A tab that is quicker takes the name: what was done before stays, and the form shows it.
+    await other.evaluate(() => db.createTable({ tableName: "taken", primaryKey: [{ name: "id", type: "INTEGER" }] }));
+    await dialog.getByLabel("Index name").fill("taken");
+    await create.click();
+    await dialog.getByRole("alert").filter({ hasText: "taken" }).waitFor();
+    const { maxVersions, definedColumns } = await other.evaluate(() => db.describeTable("people"));
+    assert.deepEqual([maxVersions, definedColumns], [1, [{ name: "city", type: "STRING" }]]);
+    assert.deepEqual(await dialog.locator(".same-as summary").allInnerTexts(), ["The same as …"]);
+    await dialog.getByLabel("Index name").fill("by_city");
+    await create.click();
+    await dialog.waitFor({ state: "detached" });
+    await tables(page)
+      .getByRole("button", { name: /^by_city/ })
+      .click();
+    await firstKey(page, "Bern");
+    assert.deepEqual(await keysShown(page), ["Bern", "Oslo", "Rome"]);
+    assert.equal(await tables(page).locator(".number").innerText(), "2", "an index is no table");
+    assert.deepEqual(found, []);
+  },
+  { seconds: 60, needs: ["locators"] },
+);

@@ -63,6 +63,28 @@ test(
       return same;
     }, exact.text);
     assert.equal(same, true);
+
+    // Of a range, chosen columns and a filter the file has what the view shows, unless a person says otherwise.
+    const [key] = Object.keys(rows[0]);
+    await page.evaluate(() => {
+      location.hash = `#/export/movies?columns=${encodeURIComponent('["Title"]')}&start=${encodeURIComponent('["10"]')}&end=${encodeURIComponent('["20"]')}`;
+    });
+    await page.waitForFunction(() => document.querySelectorAll(".browser .open-row").length === 10);
+    const part = await exported("objects");
+    assert.deepEqual(
+      JSON.parse(part.text),
+      rows
+        .filter((row) => row[key] >= 10 && row[key] < 20)
+        .map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => [key, "Title"].includes(name)))),
+    );
+    assert.equal(part.said, 10);
+    await page.getByRole("button", { name: "Export rows" }).click();
+    await dialog.getByText("Only what the view shows: the range, 1 column").waitFor();
+    await dialog.getByLabel(/^Only what the view shows/).uncheck();
+    const downloading = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Export", exact: true }).click();
+    const whole = readFileSync(await (await downloading).path(), "utf8");
+    assert.equal(whole, csv.text);
   },
   { needs: ["locators", "downloads"] },
 );

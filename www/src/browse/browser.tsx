@@ -5,9 +5,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GetRangeRequest, PrimaryKey, RangeKey, Row, TableDescription, ValueType } from "tabstore";
 
 import { type Edits, withEdit } from "../lib/edits.ts";
-import { conditionsIn, parseFilter, toFilter } from "../lib/filters.ts";
 import { counted } from "../lib/format.ts";
-import { keyId, keyOf, keyText, parseEnd } from "../lib/keys.ts";
+import { keyId, keyOf, keyText } from "../lib/keys.ts";
 import { marksText } from "../lib/live-marks.ts";
 import { PAGE_SIZES } from "../lib/route.ts";
 import { typeIn } from "../lib/values.ts";
@@ -24,11 +23,12 @@ import type { Chosen, ChosenBarProps } from "./delete-chosen.tsx";
 import type { DeleteRangeProps } from "./delete-range.tsx";
 import type { EditsPanelProps } from "./edits-panel.tsx";
 import { Grid } from "./grid.tsx";
-import { type KnownColumns, type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
+import { type KnownColumns, type Page, pageBefore, pageFrom, PageTurns, type Turn } from "./paging.ts";
 import type { PutDialogProps } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import type { RowDialogProps } from "./row-dialog.tsx";
 import { isFollowed, useLive } from "./use-live.ts";
+import { useView } from "./use-view.ts";
 import { ViewBar } from "./view-bar.tsx";
 
 const PutDialog = lazily<PutDialogProps>(async () => (await import("./put-dialog.tsx")).PutDialog);
@@ -38,24 +38,6 @@ const ChosenBar = lazily<ChosenBarProps>(async () => (await import("./delete-cho
 const DeleteRange = lazily<DeleteRangeProps>(async () => (await import("./delete-range.tsx")).DeleteRangeDialog);
 
 const NONE: Chosen = new Map();
-
-/** The range and the filter that the address names, or the error in them. */
-function useView(table: TableDescription): { readonly view: View | undefined; readonly conditions: number; readonly wrong: unknown } {
-  const { order = "FORWARD", start = [], end = [], where, rows = "50" } = route.value;
-  const { tableName, primaryKey: schema } = table;
-  // A table that was described again is the same table.
-  const said = JSON.stringify([tableName, schema, order, start, end, where, rows]);
-  return useMemo(() => {
-    try {
-      const given = parseFilter(where);
-      const filter = toFilter(given);
-      const ends = { start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
-      return { view: { tableName, schema, direction: order, limit: Number(rows), ...ends, filter }, conditions: conditionsIn(given), wrong: undefined };
-    } catch (wrong) {
-      return { view: undefined, conditions: 0, wrong };
-    }
-  }, [said]);
-}
 
 /** The attribute columns of rows, with the type of each one's first value. */
 function columnTypes(rows: readonly Row[]): KnownColumns {

@@ -1,5 +1,7 @@
 /** The keyboard in the grid of rows: arrow keys move between its cells. */
 
+import { useLayoutEffect } from "preact/hooks";
+
 /** What of a row can have the focus, from left to right. */
 const PLACES = 'button.open-row, input[type="checkbox"], td[tabindex]';
 
@@ -23,4 +25,9 @@ export function moveBetweenCells(event: KeyboardEvent): void {
   if (to === undefined) return;
   event.preventDefault();
   to.focus();
+}
+
+/** Keeps the cell that has the focus in sight when a bar appears below the rows, and they get less room. */
+export function useCellInSight(): void {
+  useLayoutEffect(() => document.activeElement?.closest(".browser tbody td")?.scrollIntoView({ block: "nearest", inline: "nearest" }), []);
 }

@@ -104,7 +104,7 @@ export function CellEditor(props: CellEditorProps) {
           Keep
         </button>
         <button type="button" class="button small quiet" title="The row will not have this column" onClick={() => keep({ gone: true })}>
-          No value
+          Delete value
         </button>
       </span>
       <ErrorNote error={wrong} />

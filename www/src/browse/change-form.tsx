@@ -29,6 +29,7 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
   const [type, setType] = useState<ValueType>("STRING");
   const [typed, setTyped] = useState("");
   const [version, setVersion] = useState("");
+  const isIndexed = table.indexes.length > 0;
   // What was typed stays for the next change.
   const { taken } = useContext(AroundDialog);
   const rename = (column: string) => {
@@ -108,7 +109,15 @@ export function ChangeForm({ table, row, busy, onUpdate, onWrong }: ChangeFormPr
           <>
             <Field label="Type">{({ id }) => <Select id={id} value={type} onChange={setType} options={VALUE_TYPES} />}</Field>
             <Field label="Value">{({ id }) => <ValueInput id={id} type={type} value={typed} onInput={setTyped} />}</Field>
-            <TextField label="Version" name="version" value={version} onInput={setVersion} placeholder="the clock" />
+            <TextField
+              label="Version"
+              name="version"
+              value={version}
+              onInput={setVersion}
+              placeholder="the clock"
+              disabled={isIndexed}
+              hint={isIndexed ? "A table with an index takes none." : undefined}
+            />
           </>
         ) : (
           <TextField label="Add" name="delta" value={typed} onInput={setTyped} numeric placeholder="1, or -1" />

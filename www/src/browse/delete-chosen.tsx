@@ -14,6 +14,7 @@ import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { useSome } from "../ui/some.tsx";
+import { useCellInSight } from "./cell-focus.ts";
 import { type Deletion, deleteRows } from "./delete-rows.ts";
 
 /** Rows by their ids. */
@@ -97,6 +98,7 @@ function DeleteChosen({ table, chosen, onChange, onDeleted, onClose }: ChosenBar
 
 /** The bar. */
 export function ChosenBar(props: ChosenBarProps) {
+  useCellInSight();
   const [deleting, setDeleting] = useState(false);
   const { chosen, onChange } = props;
   return (

@@ -14,6 +14,7 @@ import { Heading, Headings, HiddenHeading } from "../ui/headings.tsx";
 import { Banner, ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
 import { EditText } from "./cell.tsx";
+import { useCellInSight } from "./cell-focus.ts";
 import { unlessChanged } from "./unless-changed.ts";
 import { TypedText } from "./value.tsx";
 
@@ -128,6 +129,7 @@ function Changes({ table, edits, busy, onOverwrite, onGiveUp }: ChangesProps) {
 export function EditsPanel(props: EditsPanelProps) {
   const { table, edits, onChange, onSaved } = props;
   const [open, setOpen] = useState(false);
+  useCellInSight();
   const action = useAction();
   const conflicts = [...edits.values()].filter(({ now }) => now !== undefined).length;
   const troubled = conflicts > 0 || [...edits.values()].some(({ error }) => error !== undefined);

@@ -65,7 +65,6 @@ export function FilterPanel({ table, view, known, onClose }: FilterPanelProps) {
         ))}
       </datalist>
       <FilterGroup place="" value={filter} columns={id} typeOf={typeOf} onChange={setFilter} />
-      <p class="hint">The store compares types first: a value of another type never matches. Rows that are left out are read too, and cost the same units.</p>
       <div class="row">
         <button type="submit" class="button small primary">
           Apply filter
@@ -80,24 +79,27 @@ export function FilterPanel({ table, view, known, onClose }: FilterPanelProps) {
         </button>
       </div>
       <ErrorNote error={wrong} />
-      <FilterFromShell table={table} onFilter={setFilter} />
-      {view !== undefined && (
-        <SameAs
-          lead="What is shown is the same as"
-          request={{
-            operation: "scan",
-            request: {
-              tableName: view.tableName,
-              direction: view.direction,
-              limit: view.limit,
-              ...(view.start && { start: view.start }),
-              ...(view.end && { end: view.end }),
-              ...(view.filter && { filter: view.filter }),
-            },
-          }}
-          table={table}
-        />
-      )}
+      <p class="hint">A value of another type never matches. Rows that are left out are read too, and cost the same units.</p>
+      <div class="filter-more">
+        <FilterFromShell table={table} onFilter={setFilter} />
+        {view !== undefined && (
+          <SameAs
+            lead="What is shown is the same as"
+            request={{
+              operation: "scan",
+              request: {
+                tableName: view.tableName,
+                direction: view.direction,
+                limit: view.limit,
+                ...(view.start && { start: view.start }),
+                ...(view.end && { end: view.end }),
+                ...(view.filter && { filter: view.filter }),
+              },
+            }}
+            table={table}
+          />
+        )}
+      </div>
     </form>
   );
 }

@@ -142,7 +142,9 @@ export function HistoryDialog({ table, row: given, column, onClose, onChanged }:
                         <Difference before={cells[at + 1]?.value} after={cell.value} />
                       </td>
                       <td class="right">
-                        {way !== undefined && <AskFirst icon="refresh" label={way.label} yes={way.yes} busy={action.busy} onYes={() => undo(way)} />}
+                        {way !== undefined && (
+                          <AskFirst icon="refresh" label={way.label} yes={way.yes} no="Cancel" busy={action.busy} onYes={() => undo(way)} />
+                        )}
                       </td>
                     </tr>
                   );

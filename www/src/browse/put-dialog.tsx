@@ -43,6 +43,14 @@ const OF_STORED = [
   ["IGNORE", "No condition"],
 ] as const;
 
+const REPLACED = "The stored row is replaced as a whole: columns that are not given here are gone.";
+const EFFECTS: Readonly<Record<Expectation, string>> = {
+  AS_READ: REPLACED,
+  EXPECT_EXIST: REPLACED,
+  EXPECT_NOT_EXIST: "A row that has this key already stays as it is, and this one is refused.",
+  IGNORE: "A row that has this key already is replaced as a whole: columns that are not given here are gone.",
+};
+
 /** The key that the texts of its columns stand for; `assigned`: the store gives the value of the column that it may assign. */
 function keyFrom(table: TableDescription, texts: readonly string[], assigned: boolean): Record<string, KeyValue | AutoIncrement> {
   const primaryKey: Record<string, KeyValue | AutoIncrement> = {};
@@ -188,7 +196,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
         </fieldset>
         <DraftsEditor drafts={drafts} onChange={setDrafts} />
         {!assigned && (
-          <Field label="Condition" hint="A row that exists is replaced as a whole: columns that are not given here are gone.">
+          <Field label="Condition" hint={EFFECTS[expectation]}>
             {(ties) => <Select<Expectation> id={ties.id} value={expectation} onChange={setExpectation} options={read === undefined ? OF_NEW : OF_STORED} />}
           </Field>
         )}

@@ -42,7 +42,7 @@ interface Counted {
 async function countRows(view: View): Promise<Counted> {
   const { tableName, schema, filter } = view;
   const request = { tableName, ...ascending(schema, view), ...(filter === undefined ? {} : { filter }) };
-  return { view, ...(await logged("CountRows", tableName, () => database().count(request))) };
+  return { view, ...(await logged("CountRows", `${tableName}, by db.count`, () => database().count(request))) };
 }
 
 /** The bar. */

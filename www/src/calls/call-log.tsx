@@ -22,7 +22,13 @@ function CallRow({ call }: { readonly call: Call }) {
         )}
       </td>
       <td class="right">
-        <Units consumed={call.consumed} />
+        {call.error === undefined ? (
+          <Units consumed={call.consumed} />
+        ) : (
+          <span class="faint" title="An error does not say what its call consumed. “Units and calls” counts it">
+            not told
+          </span>
+        )}
       </td>
       <td class="right">{elapsed(call.ms)}</td>
     </tr>

@@ -96,7 +96,7 @@ function Bar({ texts, onRun }: { readonly texts: CodeTexts; readonly onRun: () =
       <button type="button" class="button primary" title={texts.runTitle} aria-keyshortcuts="Control+Enter" onClick={onRun}>
         {texts.run}
       </button>
-      <button type="button" class="button" aria-disabled={!mayGoOn} onClick={stop}>
+      <button type="button" class="button" title={texts.stopTitle} aria-disabled={!mayGoOn} onClick={stop}>
         {texts.stop}
       </button>
       <button type="button" class="button quiet" onClick={clear}>

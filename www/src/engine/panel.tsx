@@ -4,7 +4,7 @@ import { useSignalEffect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Metrics } from "tabstore";
 
-import { type Amplification, amplification, readRequests } from "../lib/figures.ts";
+import { amplification, readRequests, waitsFor } from "../lib/figures.ts";
 import { bytes, count, share } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
 import { metrics, readMetrics, watchMetrics, writeRate, writeRates } from "../state/metrics.ts";
@@ -33,12 +33,6 @@ function Memory({ metrics: { memtable, log } }: { readonly metrics: Metrics }) {
       </Fact>
     </Group>
   );
-}
-
-/** The figure that the write amplification waits for, in a few words. */
-function waitsFor(missing: (Amplification & { missing: string })["missing"], { work, memtable }: Metrics): string {
-  if (missing === "writes") return `after ${bytes(memtable.budget)}; ${bytes(work.bytesFlushed)} so far`;
-  return missing === "compactions" ? "after more compactions" : "most data is older";
 }
 
 const MEANING =
@@ -75,7 +69,7 @@ function Work({ metrics }: { readonly metrics: Metrics }) {
         <Size value={work.bytesFlushed + work.bytesCompacted} />
       </Fact>
       <Fact label="Write amplification" title={MEANING}>
-        {"value" in ratio ? <data value={ratio.value}>{ratio.value.toFixed(2)}</data> : <span class="faint">{waitsFor(ratio.missing, metrics)}</span>}
+        {"value" in ratio ? <data value={ratio.value}>{ratio.value.toFixed(2)}</data> : <span class="faint">{waitsFor(ratio, metrics)}</span>}
       </Fact>
     </Group>
   );

@@ -11,10 +11,16 @@ export function Figures({ reading, tree }: { readonly reading: StoreDescription;
   if (engine === undefined) return null;
   return (
     <section class="inside-figures" aria-label="Amplification">
-      {figures(tree, reading.memtables.length, engine).map(({ label, value, formula, operands }) => (
+      {figures(tree, reading.memtables.length, engine).map(({ label, value, awaited, formula, operands }) => (
         <div key={label} class="figure">
           <h2>{label}</h2>
-          <p class="figure-value">{value === undefined ? "–" : <data value={value}>{Number.isInteger(value) ? value : value.toFixed(2)}</data>}</p>
+          <p class="figure-value">
+            {value === undefined ? (
+              <span class="faint">{awaited ?? "–"}</span>
+            ) : (
+              <data value={value}>{Number.isInteger(value) ? value : value.toFixed(2)}</data>
+            )}
+          </p>
           <p class="hint">
             {operands}
             <br />

@@ -2,6 +2,8 @@
 
 import type { Metrics, RowOperation, TreeMetrics } from "tabstore";
 
+import { bytes } from "./format.ts";
+
 /** How many writes there had been at an instant, milliseconds. */
 export interface WritesAt {
   readonly at: number;
@@ -73,6 +75,12 @@ export function amplification({ work, segments, memtable }: Pick<Metrics, "work"
   if (2 * bytesCompactedIn < bytesFlushed) return { missing: "compactions" };
   if (2 * bytesFlushed < segments.bytes) return { missing: "new data" };
   return { value: (bytesFlushed + bytesCompacted) / bytesFlushed };
+}
+
+/** What the write amplification waits for, in a few words. */
+export function waitsFor({ missing }: Amplification & { missing: string }, { work, memtable }: Pick<Metrics, "work" | "memtable">): string {
+  if (missing === "writes") return `after ${bytes(memtable.budget)}; ${bytes(work.bytesFlushed)} so far`;
+  return missing === "compactions" ? "after more compactions" : "most data is older";
 }
 
 /** The operations that read rows and do nothing else. */

@@ -2,6 +2,7 @@
 
 import type { CompactionReason, Fetch, Metrics, ReadStep, ReadTrace, SegmentPart, StoredKey, TreeDescription, WorkEvent } from "tabstore";
 
+import { amplification, waitsFor } from "./figures.ts";
 import { bytes, count, counted } from "./format.ts";
 import { compareValues } from "./keys.ts";
 import { shortText } from "./values.ts";
@@ -136,12 +137,16 @@ export function partText(part: SegmentPart): string {
 export interface Figure {
   readonly label: string;
   readonly value: number | undefined;
+  /** What it waits for, if it says nothing yet. */
+  readonly awaited?: string | undefined;
   readonly formula: string;
   readonly operands: string;
 }
 
 /** Write, read and space amplification. The first is that of the instance, the others of one tree. */
-export function figures(tree: TreeDescription | undefined, memtables: number, { work }: Pick<Metrics, "work">): readonly Figure[] {
+export function figures(tree: TreeDescription | undefined, memtables: number, metrics: Pick<Metrics, "work" | "segments" | "memtable">): readonly Figure[] {
+  const { work } = metrics;
+  const written = amplification(metrics);
   const parts = tree?.segments ?? [];
   const runs = (partition: number): number => {
     const own = parts.filter(({ partitionId }) => partitionId === partition);
@@ -154,8 +159,9 @@ export function figures(tree: TreeDescription | undefined, memtables: number, { 
   return [
     {
       label: "Write amplification",
-      value: work.bytesFlushed === 0 ? undefined : (work.bytesFlushed + work.bytesCompacted) / work.bytesFlushed,
-      formula: "(flushed + compacted) / flushed, of the instance since it was opened",
+      value: "value" in written ? written.value : undefined,
+      awaited: "missing" in written ? waitsFor(written, metrics) : undefined,
+      formula: "(flushed or loaded + compacted) / flushed or loaded, of the instance since it was opened",
       operands: `(${bytes(work.bytesFlushed)} + ${bytes(work.bytesCompacted)}) / ${bytes(work.bytesFlushed)}`,
     },
     {

@@ -79,6 +79,18 @@ export function everyPeriod(periods: readonly ConsumedPeriod[], from: number, to
   });
 }
 
+const MONTH_MS = 30 * 86_400_000;
+
+/**
+ * The cost of 30 days if all of them were like these periods, each `length` milliseconds long. The last one still runs, and is left
+ * out; `undefined` if there is no other.
+ */
+export function monthLike(periods: readonly ConsumedPeriod[], length: number): number | undefined {
+  const whole = periods.slice(0, -1);
+  if (whole.length === 0) return undefined;
+  return (whole.reduce((sum, { cost }) => sum + cost, 0) / whole.length) * (MONTH_MS / length);
+}
+
 /** Prices as they are typed, in the order of the fields. An empty text is the price with which the instance was opened. */
 export interface TypedPrices {
   readonly reservedRead: string;

@@ -43,9 +43,8 @@ export function definedTrouble(key: readonly KeyColumn[], defined: readonly Defi
 
 /** The rule of a table's options that allows no index, if there is one. */
 export function optionsTrouble({ maxVersions = 1, timeToLive = -1, allowUpdate = true }: TableOptions): string | undefined {
-  if (maxVersions !== 1)
-    return `A table with an index keeps one version of a column; max versions is ${maxVersions}. “Modify table” sets it to 1; older versions are gone then.`;
-  if (timeToLive !== -1 && allowUpdate) return "A table with an index and a time to live does not allow UpdateRow.";
+  if (maxVersions !== 1) return `A table with an index keeps one version of a column; max versions is ${maxVersions}.`;
+  if (timeToLive !== -1 && allowUpdate) return "A table with an index and a time to live does not allow UpdateRow: one of the two has to go.";
   return undefined;
 }
 

@@ -4,11 +4,11 @@ import type { ComponentChildren } from "preact";
 import type { ConsumedUnits, ReadWrite } from "tabstore";
 
 import { Fact } from "../engine/parts.tsx";
-import { parsePrice, type TypedPrices } from "../lib/monitoring.ts";
+import { monthLike, parsePrice, type TypedPrices } from "../lib/monitoring.ts";
 import { showUnits } from "../state/route.ts";
 import { Select, TextField } from "../ui/field.tsx";
 import { Heading } from "../ui/headings.tsx";
-import { hours, prices, SPANS, type Span, span, tableHours } from "./readings.ts";
+import { type Consumption, HOUR_MS, hours, prices, SECOND_MS, seconds, SPANS, type Span, span, tableHours } from "./readings.ts";
 import { cost, units } from "./units.tsx";
 
 /** The fields, and the prices that an instance has if it was opened without any. */
@@ -51,7 +51,30 @@ const both = ({ read, write }: ReadWrite): ComponentChildren => (
   </>
 );
 
-function Sum({ total }: { readonly total: ConsumedUnits }) {
+function Money({ label, title = "", value }: { readonly label: string; readonly title?: string; readonly value: number }) {
+  return (
+    <Fact label={label} title={title}>
+      <b>
+        <data value={value}>{cost(value)}</data>
+      </b>
+    </Fact>
+  );
+}
+
+/** What the coming 30 days would cost. */
+function Ahead({ byHour, bySecond }: { readonly byHour: Consumption; readonly bySecond: Consumption | undefined }) {
+  const minute = monthLike(bySecond?.periods ?? [], SECOND_MS);
+  const hour = monthLike(byHour.periods.slice(-2), HOUR_MS);
+  const title = "An estimate: the cost of that time, as often as 30 days have it";
+  return (
+    <>
+      {minute !== undefined && <Money label="30 days like the last minute" title={title} value={minute} />}
+      {hour !== undefined && <Money label="30 days like the last whole hour" title={title} value={hour} />}
+    </>
+  );
+}
+
+function Sum({ total, children }: { readonly total: ConsumedUnits; readonly children: ComponentChildren }) {
   return (
     <div class="sum" role="group" aria-label={`The sum of ${SPANS[span.value]}`}>
       <Fact label="Reserved, in unit-hours" title="The averages of the hours, summed up: one unit a second that is reserved for an hour is one">
@@ -59,11 +82,8 @@ function Sum({ total }: { readonly total: ConsumedUnits }) {
       </Fact>
       <Fact label="On-demand units, in all">{both(total.onDemand)}</Fact>
       <Fact label="Used units, in all">{both(total.consumed)}</Fact>
-      <Fact label={`Bill of ${SPANS[span.value]}`}>
-        <b>
-          <data value={total.cost}>{cost(total.cost)}</data>
-        </b>
-      </Fact>
+      <Money label={`Bill of ${SPANS[span.value]}`} value={total.cost} />
+      {children}
     </div>
   );
 }
@@ -127,7 +147,11 @@ export function Bill({ children }: { readonly children: ComponentChildren }) {
         above them is on-demand, and is summed up. The meter keeps hours for 30 days.
       </p>
       <PriceFields />
-      {shown !== undefined && <Sum total={shown.total} />}
+      {shown !== undefined && (
+        <Sum total={shown.total}>
+          <Ahead byHour={shown} bySecond={seconds.value} />
+        </Sum>
+      )}
       {children}
       <ByTable />
     </section>

@@ -8,8 +8,10 @@ import { metrics, readMetrics } from "../state/metrics.ts";
 import { route } from "../state/route.ts";
 import { session } from "../state/session.ts";
 
-const SECOND_MS = 1000;
-const HOUR_MS = 3_600_000;
+/** Milliseconds of a second. */
+export const SECOND_MS = 1000;
+/** Milliseconds of an hour. */
+export const HOUR_MS = 3_600_000;
 /** How often to read. */
 const PERIOD_MS = SECOND_MS;
 /** How often to read hours, which change slowly. */

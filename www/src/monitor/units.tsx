@@ -6,12 +6,9 @@ import type { ConsumedPeriod, ReadWrite } from "tabstore";
 import { count, instant } from "../lib/format.ts";
 import { Chart } from "./chart.tsx";
 import type { Axis, Line } from "./plot.ts";
-import { hours, seconds } from "./readings.ts";
+import { HOUR_MS, hours, SECOND_MS, seconds } from "./readings.ts";
 
 type Kind = keyof ReadWrite;
-
-const SECOND_MS = 1000;
-const HOUR_MS = 3_600_000;
 
 const CLOCK: Axis = { tick: (x) => instant(x * SECOND_MS).slice(11, 19), steps: [1, 5, 10, 15, 30] };
 const BY_SECOND = {
@@ -32,8 +29,9 @@ const MONEY = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximum
 
 /** Units: whole ones, or the average of an hour. */
 export const units = (value: number): string => (Number.isInteger(value) ? count(value) : FINE.format(value));
+const WHOLE_MONEY = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 /** A cost. */
-export const cost = (value: number): string => MONEY.format(value);
+export const cost = (value: number): string => (value < 1 ? MONEY : WHOLE_MONEY).format(value);
 
 /** Within the reserved units, and above them. */
 const INK = { reserved: 5, within: 0, onDemand: 2 } as const;

@@ -47,8 +47,8 @@ export function ShellDrawer() {
       <div class="shell-log" role="log" aria-label="Answers" tabIndex={0}>
         {shown.length === 0 && (
           <p class="hint">
-            The lines of the official Table Store tool: <code>list</code>, <code>use -t mytable</code>, <code>scan --limit 10</code>, <code>help</code>. Arrows
-            bring back lines, Tab takes a proposal.
+            The lines of the official Table Store tool: <code>list</code>, <code>use -t mytable</code>, <code>scan --limit 10</code>,{" "}
+            <code>{`get --pk '["86", 1]'`}</code> with the values of the key in order, <code>help</code>. Arrows bring back lines, Tab takes a proposal.
           </p>
         )}
         <ol ref={list}>

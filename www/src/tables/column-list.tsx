@@ -7,6 +7,8 @@ import { Icon } from "../ui/icon.tsx";
 /** The props of the list. */
 interface ColumnListProps<T> {
   readonly legend: string;
+  /** Whether a title above it says what it is. */
+  readonly titled?: boolean;
   readonly value: readonly T[];
   readonly onChange: (value: readonly T[]) => void;
   /** What a line is about, by its place from 1: `key column 1`. */
@@ -23,10 +25,10 @@ interface ColumnListProps<T> {
 }
 
 /** The list. */
-export function ColumnList<T>({ legend, value, onChange, about, line, fresh, adds, hint, least = 0, most = Infinity }: ColumnListProps<T>) {
+export function ColumnList<T>({ legend, titled = false, value, onChange, about, line, fresh, adds, hint, least = 0, most = Infinity }: ColumnListProps<T>) {
   return (
     <fieldset class="stack tight">
-      <legend>{legend}</legend>
+      <legend class={titled ? "visually-hidden" : undefined}>{legend}</legend>
       <ol class="key-editor">
         {value.map((one, at) => (
           <li key={at}>

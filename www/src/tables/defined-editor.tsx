@@ -1,4 +1,4 @@
-/** The list of defined columns in a form. */
+/** A list of columns to define, in a form. */
 
 import type { DefinedColumn } from "tabstore";
 
@@ -10,13 +10,17 @@ import { ColumnList, NameInput } from "./column-list.tsx";
 interface DefinedEditorProps {
   readonly value: readonly DefinedColumn[];
   readonly onChange: (value: readonly DefinedColumn[]) => void;
+  readonly legend?: string;
+  /** Whether a title above it says what it is. */
+  readonly titled?: boolean;
 }
 
 /** The list. */
-export function DefinedEditor({ value, onChange }: DefinedEditorProps) {
+export function DefinedEditor({ value, onChange, legend = "Defined columns", titled = false }: DefinedEditorProps) {
   return (
     <ColumnList
-      legend="Defined columns"
+      legend={legend}
+      titled={titled}
       value={value}
       onChange={onChange}
       about={(place) => `defined column ${place}`}

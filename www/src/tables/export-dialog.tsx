@@ -3,12 +3,16 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExportOptions, TableDescription } from "tabstore";
 
-import { bytes, count } from "../lib/format.ts";
+import type { View } from "../browse/paging.ts";
+import { useView } from "../browse/use-view.ts";
+import { bytes, count, counted } from "../lib/format.ts";
+import { ascending } from "../lib/keys.ts";
 import { logged } from "../state/calls.ts";
+import { route } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
 import { Answers, Dialog } from "../ui/dialog.tsx";
-import { Field, Select } from "../ui/field.tsx";
+import { Check, Field, Select } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { save } from "../ui/save.ts";
@@ -28,8 +32,30 @@ const NOTES: Readonly<Record<keyof typeof FORMS, string>> = {
   exact: "A row a line, with the types and all versions. For importRows of the package.",
 };
 
+/** What the view leaves out: the parts of an export, and their names. */
+interface Narrowed {
+  readonly options: Pick<ExportOptions, "start" | "end" | "filter" | "columns">;
+  readonly names: readonly string[];
+}
+
+/** The parts that a view leaves out; none if the address has an error. */
+function narrowed(view: View | undefined, columns: readonly string[] | undefined): Narrowed {
+  if (view === undefined) return { options: {}, names: [] };
+  const range = ascending(view.schema, view);
+  const names = [
+    ...(Object.keys(range).length > 0 ? ["the range"] : []),
+    ...(view.filter !== undefined ? ["the filter"] : []),
+    ...(columns !== undefined ? [counted(columns.length, "column")] : []),
+  ];
+  return { options: { ...range, ...(view.filter && { filter: view.filter }), ...(columns && { columns }) }, names };
+}
+
 /** The dialog. */
-export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+export function ExportDialog({ table, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+  const { tableName, maxVersions } = table;
+  const part = narrowed(useView(table).view, route.value.columns);
+  const isPart = part.names.length > 0;
+  const [asShown, setAsShown] = useState(true);
   const [form, setForm] = useState<keyof typeof FORMS>("csv");
   const [progress, setProgress] = useState<{ readonly rows: number; readonly bytes: number }>();
   const [done, setDone] = useState(false);
@@ -43,7 +69,7 @@ export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { r
       setProgress({ rows: 0, bytes: 0 });
       const { ending, type, options } = FORMS[form];
       const file = await logged("Export", tableName, async () => {
-        const stream = await database().exportRows(tableName, { ...options, signal: abort.signal, onProgress: setProgress });
+        const stream = await database().exportRows(tableName, { ...options, ...(asShown ? part.options : {}), signal: abort.signal, onProgress: setProgress });
         return new Response(stream).blob();
       });
       save(file.slice(0, file.size, type), `${tableName}.${ending}`);
@@ -76,6 +102,13 @@ export function ExportDialog({ table: { tableName, maxVersions }, onClose }: { r
             />
           )}
         </Field>
+        {isPart ? (
+          <Check checked={asShown} onChange={setAsShown}>
+            Only what the view shows: {part.names.join(", ")}
+          </Check>
+        ) : (
+          <p class="hint">All rows of the table.</p>
+        )}
         <p role="status">
           {progress !== undefined &&
             `${count(progress.rows)} ${progress.rows === 1 ? "row" : "rows"}, ${bytes(progress.bytes)}${done ? ": the file is in your downloads." : ""}`}

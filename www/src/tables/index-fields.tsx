@@ -30,7 +30,7 @@ function IndexKey({ table, value, onChange }: IndexFieldsProps) {
       )}
       fresh=""
       adds="Column of the index's key"
-      hint="Columns of the key, and defined ones: define a column in the schema first. The other columns of the table's key follow by themselves. A row is in the index if it has all of them."
+      hint="Columns of the key, and defined ones. The other columns of the table's key follow by themselves. A row is in the index if it has all of them."
       least={1}
       most={MOST_INDEX_KEYS}
     />

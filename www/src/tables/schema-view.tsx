@@ -119,7 +119,7 @@ function Defined({ table }: PartProps) {
           add();
         }}
       >
-        <DefinedEditor value={added} onChange={setAdded} />
+        <DefinedEditor value={added} onChange={setAdded} legend="Define more columns" titled />
         {added.length > 0 && (
           <>
             <button type="submit" class="button small primary fit" aria-disabled={action.busy}>
@@ -232,7 +232,7 @@ function Stream({ table }: PartProps) {
       }}
     >
       <h2>Stream</h2>
-      <StreamFields value={value} onChange={setValue} />
+      <StreamFields value={value} onChange={setValue} titled />
       {table.stream !== null && !value.enabled && <p class="hint caution-text">The records that there are are deleted with the stream.</p>}
       {moved && (
         <button type="submit" class="button small primary fit" aria-disabled={action.busy}>

@@ -3,11 +3,19 @@
 import { type StreamText, streamError } from "../lib/table-schema.ts";
 import { Check, TextField } from "../ui/field.tsx";
 
+/** The props of the fields. */
+interface StreamFieldsProps {
+  readonly value: StreamText;
+  readonly onChange: (value: StreamText) => void;
+  /** Whether a title above it says what it is. */
+  readonly titled?: boolean;
+}
+
 /** The fields. */
-export function StreamFields({ value, onChange }: { readonly value: StreamText; readonly onChange: (value: StreamText) => void }) {
+export function StreamFields({ value, onChange, titled = false }: StreamFieldsProps) {
   return (
     <fieldset class="stack tight">
-      <legend>Stream</legend>
+      <legend class={titled ? "visually-hidden" : undefined}>Stream</legend>
       <Check checked={value.enabled} onChange={(enabled) => onChange({ ...value, enabled })}>
         Record the changes of its rows
       </Check>

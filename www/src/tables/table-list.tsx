@@ -31,7 +31,7 @@ export function TableList() {
   return (
     <nav class="side" aria-label="Tables">
       <div class="side-head">
-        <h2>Tables {list !== undefined && <span class="number">{list.length}</span>}</h2>
+        <h2>Tables {list !== undefined && <span class="number">{list.filter(({ indexOf }) => indexOf === null).length}</span>}</h2>
       </div>
       <div class="side-actions">
         <button type="button" class="button" onClick={() => setDialog("create")}>

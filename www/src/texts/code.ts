@@ -14,6 +14,8 @@ export interface CodeTexts {
   readonly run: string;
   readonly runTitle: string;
   readonly stop: string;
+  /** Why a program that is done can be stopped. */
+  readonly stopTitle: string;
   readonly clear: string;
   readonly bringBack: string;
   readonly output: string;

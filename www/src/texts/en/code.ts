@@ -20,6 +20,7 @@ export const TEXTS: CodeTexts = {
   run: "Run",
   runTitle: "Run the program (Ctrl+Enter)",
   stop: "Stop",
+  stopTitle: "Ends the program, with timers and watchers that it left running",
   clear: "Clear",
   bringBack: "Bring back my program",
   output: "Output",

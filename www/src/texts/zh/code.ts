@@ -20,6 +20,7 @@ export const TEXTS: CodeTexts = {
   run: "运行",
   runTitle: "运行程序（Ctrl+Enter）",
   stop: "停止",
+  stopTitle: "结束程序，以及它留下的定时器和监听",
   clear: "清空",
   bringBack: "恢复我的程序",
   output: "输出",
