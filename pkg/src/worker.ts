@@ -4,7 +4,7 @@
 
 import { toError, toRecord } from "./types/errors.js";
 import { type FromWorker, type ModuleName, OPENING, type Opening, type RunningEngine, type ToWorker } from "./host/host.js";
-import { answer, serve, Served } from "./host/serve.js";
+import { answer, serve, Served } from "./host/serve-session.js";
 import type { PortLike } from "./host/session.js";
 import { openThread } from "./host/thread.js";
 import { live } from "./tabs/lock.js";

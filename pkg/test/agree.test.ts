@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { agree } from "../src/open/compare-options.js";
+import { agree } from "../src/tabs/compare-options.js";
 import { TabStoreError } from "../src/types/errors.js";
 import type { EngineOptions } from "../src/host/host.js";
 import type { OpenOptions } from "../src/types/rows.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Database, ImportOptions, RowWriter, WriterError } from "../src/index.js";
-import { LOOK_MOST } from "../src/import/replaced.js";
+import { LOOK_MOST } from "../src/import/replaced-rows.js";
 import { Seen } from "../src/import/seen.js";
 import { load, open, random, skip, times } from "./support/package.js";
 

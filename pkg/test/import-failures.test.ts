@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { WriterError } from "../src/types/writer-error.js";
 import { importRows } from "../src/import/index.js";
-import type { ImportTarget } from "../src/import/replaced.js";
+import type { ImportTarget } from "../src/import/replaced-rows.js";
 import type { ImportOptions, ImportSource } from "../src/types/writer.js";
 import type { FakeEngine } from "./support/engine.js";
 import { openFake } from "./support/fake.js";

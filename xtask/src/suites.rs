@@ -349,6 +349,8 @@ fn wasm(tier: Tier) -> Result<Outcome, Failure> {
             let mut command = command("cargo", &test);
             command
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner)
+                // They run for seconds. To optimise them would take longer.
+                .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
                 .env(browser.variable, &browser.driver)
                 .env("DISPLAY", &display.name)
                 // The tests may run as root.

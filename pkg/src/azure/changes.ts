@@ -3,7 +3,7 @@
 import { isBytes } from "../codec/bytes.js";
 import type { Change, StreamRecord, Value } from "../index.js";
 import type { EntityChange, EntityRecord } from "./types.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { hex, OWN } from "./values.js";
 
 /** The tags of values that are stored as Binary: see `src/azure/edm.rs`. */

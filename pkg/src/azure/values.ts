@@ -2,7 +2,7 @@
 
 import type { BesideChecks } from "../beside.js";
 import { fromBase64, toBase64 } from "../codec/base64.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { isBytes } from "../codec/bytes.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import type { EdmType, EntityKey, StoredEntity, Typed, TypedValue } from "./types.js";

@@ -3,7 +3,7 @@
 import type { Client } from "../client/client.js";
 import { ARGUMENTS } from "../codec/contract-arguments.js";
 import { TAG } from "../codec/contract.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { Reader } from "../codec/reader.js";
 import { local } from "../types/errors.js";
 import { noStream, readChanges as read, type ShardStart, shardsOf as allShards, type StreamSource } from "./reader.js";

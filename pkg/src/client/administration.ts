@@ -19,7 +19,7 @@ export class Administration {
 
   /**
    * Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. If the engine has gone
-   * without an answer, a `repeatable` operation is asked again of the next one. Those that are done `once` are in tabs/follow.ts.
+   * without an answer, a `repeatable` operation is asked again of the next one. Those that are done `once` are in tabs/follower.ts.
    */
   async call(op: AdminOperation, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     let tries = 0;

@@ -1,7 +1,7 @@
 /** Rows that the service has given. */
 
 import { TAG } from "../codec/contract.js";
-import { jsonFields, setField } from "../codec/field.js";
+import { jsonFields, setField } from "../codec/plain-object.js";
 import type { CellRow, CellVisitor } from "../codec/page.js";
 import { named } from "../types/named.js";
 import type { Row } from "../types/row.js";

@@ -2,7 +2,7 @@
 
 import { noStream, readChanges as read, type StreamSource } from "../changes/reader.js";
 import { ARGUMENTS } from "../codec/contract-arguments.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import type { CallOptions, KeyValue, Value } from "../types/rows.js";
 import type {
   Change,

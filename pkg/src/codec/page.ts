@@ -13,7 +13,7 @@
  * once for each page (otherwise 1.1 us for each string), and strings are cut out of it (0.1 us).
  */
 
-import { jsonFields, setField } from "./field.js";
+import { jsonFields, setField } from "./plain-object.js";
 import { local } from "../types/errors.js";
 import { named } from "../types/named.js";
 import type { Row } from "../types/row.js";

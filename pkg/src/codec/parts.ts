@@ -7,7 +7,7 @@ import { local, TabStoreError } from "../types/errors.js";
 import type { Row } from "../types/row.js";
 import type { Consumed, KeyValue } from "../types/rows.js";
 import { TAG } from "./contract.js";
-import { setField } from "./field.js";
+import { setField } from "./plain-object.js";
 import { Page } from "./page.js";
 import type { Reader } from "./reader.js";
 

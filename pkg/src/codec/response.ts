@@ -7,7 +7,7 @@ import { local, type TabStoreError } from "../types/errors.js";
 import type { Row } from "../types/row.js";
 import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types/rows.js";
 import { type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten } from "./responses.js";
-import { setField } from "./field.js";
+import { setField } from "./plain-object.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";
 

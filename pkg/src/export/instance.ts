@@ -8,7 +8,7 @@
 import { ANY_OFFSET, untilBuilt } from "../beside-tables.js";
 import { list, takeArguments } from "../codec/check.js";
 import { kindOf, shown } from "../codec/kinds.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { known } from "../import/guarded.js";
 import { Converter } from "../import/convert.js";
 import { type Guard, guarded } from "../import/guarded.js";

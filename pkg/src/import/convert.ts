@@ -2,7 +2,7 @@
 
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { fromBase64 } from "../codec/base64.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { isBytes } from "../codec/bytes.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";

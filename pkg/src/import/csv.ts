@@ -5,7 +5,7 @@
  * import. uDSV is small but compiles functions at run time, which a strict content policy forbids.
  */
 
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../types/errors.js";
 import { Unreadable } from "./unreadable.js";

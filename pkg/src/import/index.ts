@@ -10,7 +10,7 @@ import { abortReason, signalOf } from "../client/signals.js";
 import { Converter } from "./convert.js";
 import { type Guard, guarded, known } from "./guarded.js";
 import { records, type SourceRow } from "./records.js";
-import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced.js";
+import { type ImportTarget, LOOK_ROWS, Replaced } from "./replaced-rows.js";
 import { isBytes, openSource, texts } from "./source.js";
 import { Unreadable } from "./unreadable.js";
 import { WriterError, type WriterFailure } from "../types/writer-error.js";

@@ -1,6 +1,6 @@
 /** Cuts JSON, as it arrives, into pieces that can be parsed alone. */
 
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { invalid } from "../types/errors.js";
 import { Unreadable } from "./unreadable.js";
 

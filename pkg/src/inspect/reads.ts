@@ -5,7 +5,7 @@ import { ALL_VERSIONS } from "../client/scan.js";
 import { checkArguments } from "../codec/check.js";
 import * as encode from "../codec/requests.js";
 import { FrameWriter } from "../codec/frame.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { kindOf } from "../codec/kinds.js";
 import { readError } from "../codec/parts.js";
 import { eachResponse, getRowResult } from "../codec/response.js";

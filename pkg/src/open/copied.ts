@@ -2,7 +2,7 @@
 
 import { isPlain, MOST } from "../codec/check.js";
 import { isBytes, lengthOf } from "../codec/bytes.js";
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 
 /** A copy of plain objects, arrays and bytes. All else stays. */
 export function copied<T>(value: T, copies?: Map<unknown, unknown>): T;

@@ -8,7 +8,7 @@ import type { Client } from "../client/client.js";
 import { loadCode, once } from "../client/code.js";
 import type { AdminOperation } from "../codec/contract-administration.js";
 import { local, toError, type TabStoreError } from "../types/errors.js";
-import type { Following, Tab } from "../tabs/following.js";
+import type { Following, Tab } from "../tabs/following-tab.js";
 import type { Connect } from "../tabs/channel.js";
 import type { EngineState } from "../tabs/hand-over.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "../host/host.js";
@@ -25,7 +25,7 @@ export function engineOf(place: string): PageEngine | undefined {
 }
 
 /** The code of followers. A page that has the engine for itself does not load it. */
-const loadSharing = once(() => loadCode(import("../tabs/following.js")));
+const loadSharing = once(() => loadCode(import("../tabs/following-tab.js")));
 
 /** So many deaths of engines in a minute say that a fresh one will not live longer. */
 const DEATHS = 3;

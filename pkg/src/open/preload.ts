@@ -9,7 +9,7 @@ import type { WasmModules } from "../types/rows.js";
 
 /** The code that uses a module, where it is loaded later too. */
 const beside: Partial<Record<ModuleName, () => Promise<unknown>[]>> = {
-  answers: () => [import("../tabs/following.js")],
+  answers: () => [import("../tabs/following-tab.js")],
   files: () => [import("../host/origin-files.js")],
   streams: () => [import("../changes/consumer/group.js"), import("../changes/live.js"), import("../changes/live-count.js"), import("../changes/streams.js")],
   transactions: () => [import("../client/transaction.js")],

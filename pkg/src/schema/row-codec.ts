@@ -1,6 +1,6 @@
 /** Rows of a table as objects of the program, and as the store has them. */
 
-import { setField } from "../codec/field.js";
+import { setField } from "../codec/plain-object.js";
 import { kindOf, shown } from "../codec/kinds.js";
 import type { InputPrimaryKey, InputValue, PrimaryKey, Value } from "../types/data.js";
 import type { Row } from "../types/row.js";

@@ -13,7 +13,7 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 
 import type { StorageKind } from "../host/host.js";
-import { Served } from "../host/serve.js";
+import { Served } from "../host/serve-session.js";
 import type { PortLike } from "../host/session.js";
 import type { Database } from "../index.js";
 import { newClient } from "../open/options.js";

@@ -1,7 +1,7 @@
 /**
  * The hand-over on one page. Many tabs share an instance: one leads, the others follow, and when the leader ends, another one
  * leads. These tables say what follows what in a tab that follows: `state: { event: [next state, action] }`. An event that a state
- * does not name is ignored in it. follow.ts does the actions; each of them is one of its methods.
+ * does not name is ignored in it. follower.ts does the actions; each of them is one of its methods.
  *
  * A handle, and its session with the leader:
  *

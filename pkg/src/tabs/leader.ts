@@ -4,7 +4,7 @@ import type { ErrorRecord } from "../types/errors.js";
 import { endOf, holderOf, lockName, privateChannel, within } from "./lock.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import { type EngineOptions, type LeadingEngine, OPENING } from "../host/host.js";
-import { answer, Served } from "../host/serve.js";
+import { answer, Served } from "../host/serve-session.js";
 import type { PortLike } from "../host/session.js";
 
 /** An opening that takes longer, in milliseconds, answers followers before its end. */

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { Client } from "../../src/client/client.js";
 import { OpenDatabase } from "../../src/open/database.js";
 import type { TabStoreError } from "../../src/types/errors.js";
-import { Following, type Tab } from "../../src/tabs/following.js";
+import { Following, type Tab } from "../../src/tabs/following-tab.js";
 import type { Connect } from "../../src/tabs/channel.js";
 import type { EngineOptions, LeadingEngine } from "../../src/host/host.js";
 import { Leader } from "../../src/tabs/leader.js";

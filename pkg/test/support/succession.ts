@@ -2,7 +2,7 @@
 
 import type { Client } from "../../src/client/client.js";
 import type { OpenDatabase } from "../../src/open/database.js";
-import type { Following } from "../../src/tabs/following.js";
+import type { Following } from "../../src/tabs/following-tab.js";
 import type { EngineOptions } from "../../src/host/host.js";
 import type { Leader } from "../../src/tabs/leader.js";
 import { FakeEngine, newDisk } from "./engine.js";

@@ -1,9 +1,9 @@
 /**
  * A tab whose engine is in another one, the leader: hears who leads, and whether that one still runs. hand-over.ts has its states; its
- * handles are in follow.ts.
+ * handles are in follower.ts.
  */
 
-export { agree, settle } from "../open/compare-options.js";
+export { agree, settle } from "./compare-options.js";
 export { giveUp } from "./yield.js";
 import type { AdminOperation } from "../codec/contract-administration.js";
 import type { Client } from "../client/client.js";
@@ -11,7 +11,7 @@ import { local, type TabStoreError } from "../types/errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek } from "./channel.js";
 import type { EngineHost, EngineOptions } from "../host/host.js";
 import type { PortLike } from "../host/session.js";
-import { Follower, type FollowerTab } from "./follow.js";
+import { Follower, type FollowerTab } from "./follower.js";
 import { TAB, type TabAction, type TabEvent, type TabState } from "./hand-over.js";
 import { busy, holderOf, lockName, nameAt } from "./lock.js";
 import { TICK, Watch } from "./leader-watch.js";

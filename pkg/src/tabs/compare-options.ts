@@ -13,7 +13,7 @@ import { invalid } from "../types/errors.js";
 import type { Client } from "../client/client.js";
 import type { EngineOptions, Opening } from "../host/host.js";
 import type { Metrics } from "../types/metrics.js";
-import type { Given } from "./options.js";
+import type { Given } from "../open/options.js";
 
 /** Options that metrics tell. They depend on the kind, which is stored. */
 const FIGURES: Readonly<Record<string, (metrics: Metrics) => unknown>> = {
