@@ -8,6 +8,7 @@
 //!
 //! All of it is a gate of [`Module::Azure`](crate::modules::Module::Azure).
 
+pub mod account;
 pub mod date_time;
 mod double;
 pub mod edm;
@@ -19,15 +20,14 @@ mod identifiers;
 pub mod key;
 pub mod names;
 mod natural;
-pub mod store;
 mod stored;
 pub(crate) mod text;
 
+pub use account::{Account, Query, Refusal, Setting};
 pub use edm::{EdmType, EdmValue};
 pub use entity::{Entity, EntityChange, EntityOp, IfMatch};
 pub use error::{AzureCode, AzureError};
 pub use filter::Filter;
-pub use store::{Account, Query, Refusal, Setting};
 
 /// A result with an error of the Azure Table service.
 pub type AzureResult<T> = std::result::Result<T, AzureError>;

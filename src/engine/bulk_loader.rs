@@ -17,7 +17,7 @@
 use crate::engine::Engine;
 use crate::engine::rows::keys::{KeyRange, full_key};
 use crate::engine::segment::writer::SegmentWriter;
-use crate::engine::store::bulk_load::{BulkLoad, LoadEnd, LoadListener, RowsBehind};
+use crate::engine::store::load_state::{BulkLoad, LoadEnd, LoadListener, RowsBehind};
 use crate::error::Result;
 use crate::model::{RowChange, TreeId};
 use crate::storage::STAGE_BYTES;

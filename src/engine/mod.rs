@@ -6,7 +6,7 @@
 //! - [`base`]: options, clocks, counters, latches; [`Runtime`], on which each component runs;
 //! - [`rows`], [`memory`]: keys, how fragments become a row, memtables, overlays, images;
 //! - [`versions`]: which parts of segments each tree reads, manifests, and the view of them with the memtables;
-//! - [`segment`], [`changes`]: writing segments and caching their records; who waits for changes;
+//! - [`segment`], [`waiters`]: writing segments and caching their records; who waits for changes;
 //! - [`store`]: [`Store`] has the state of an open store, and knows whether it is the stored one;
 //! - [`space`]: [`Space`] stages and deletes segments, and keeps a reserve for deletions on a full disk;
 //! - [`read`]: [`Order`] says which operations come first, [`Reader`] reads rows and ranges;
@@ -24,7 +24,6 @@
 mod background;
 mod base;
 mod bulk_loader;
-mod changes;
 mod facade;
 mod inspect;
 mod memory;
@@ -36,6 +35,7 @@ mod segment;
 mod space;
 mod store;
 mod versions;
+mod waiters;
 mod work;
 mod write;
 
@@ -47,7 +47,6 @@ pub(crate) use base::missing::or_salvage;
 pub use base::options::{ClockMode, Options, Shape};
 pub(crate) use base::pauses;
 pub use bulk_loader::BulkLoader;
-pub use changes::watches::{ChangePlace, ChangedKeys};
 pub use inspect::{
     BlockContents, Dropped, DueWork, Fetch, FilterAnswer, FilterFacts, FlushReason, Inspector, Layout, MemtableLayout,
     PartLayout, RowContents, SegmentContents, SegmentQuery, Trace, TraceStep, TracedBlock, TreeLayout, Verdict, Work,
@@ -63,8 +62,9 @@ pub use read::reader::{Needs, ReadRequest, ScanOptions};
 pub(crate) use rows::keys::boundary_behind;
 pub use rows::keys::{Direction, KeyRange};
 pub use rows::row::{Depth, RowView};
-pub use store::bulk_load::{LoadEnd, LoadListener, RowsBehind};
+pub use store::load_state::{LoadEnd, LoadListener, RowsBehind};
 pub use versions::partition::{PartitionId, ShapeSeen};
+pub use waiters::watches::{ChangePlace, ChangedKeys};
 pub use work::{CompactionReason, SplitReason};
 pub use write::decide::{Decide, Receipt, Writes};
 

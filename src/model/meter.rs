@@ -17,14 +17,14 @@ pub const HOURS: i64 = 30 * 24;
 const HOUR: i64 = 3600;
 /// Units on demand that a price buys.
 pub const ON_DEMAND_UNITS: f64 = 10_000.0;
-/// In an hour with this many accounts, later ones count as [`NOBODY`].
-const MOST_ACCOUNTS: usize = 1024;
+/// In an hour with this many payers, later ones count as [`NOBODY`].
+const MOST_PAYERS: usize = 1024;
 
-/// The account to charge: a table, by the number of its tree.
-pub type Account = u32;
+/// The payer to charge: a table, by the number of its tree.
+pub type Payer = u32;
 
-/// The account of requests on tables that do not exist (C4).
-pub const NOBODY: Account = 0;
+/// The payer of requests on tables that do not exist (C4).
+pub const NOBODY: Payer = 0;
 
 /// Read units, then write units.
 type Pair = [u64; 2];
@@ -38,22 +38,22 @@ pub struct Units {
     pub write: f64,
 }
 
-/// The use of one account.
+/// The use of one payer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// The account.
-    pub account: Account,
+    /// The payer.
+    pub payer: Payer,
     /// All units.
     pub used: Pair,
     /// Those above the reserved ones of their second.
     pub over: Pair,
 }
 
-/// A change of an account's reserved throughput. It holds for the whole second in which it is made.
+/// A change of a payer's reserved throughput. It holds for the whole second in which it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputStep {
-    /// The account.
-    pub account: Account,
+    /// The payer.
+    pub payer: Payer,
     /// The second.
     pub second: i64,
     /// The reserved throughput before.
@@ -67,28 +67,28 @@ impl ThroughputStep {
     /// back.
     #[must_use]
     pub fn undoes(&self, other: &Self) -> bool {
-        self.account == other.account && self.second < other.second
+        self.payer == other.payer && self.second < other.second
     }
 }
 
 /// The counts of a second or an hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// The use of each account; one entry each.
+    /// The use of each payer; one entry each.
     pub uses: Vec<Use>,
     /// The steps of an hour; those of a second are in its hour.
     pub steps: Vec<ThroughputStep>,
 }
 
 impl Tally {
-    fn of(&mut self, account: Account) -> &mut Use {
-        let whose = |account| move |used: &Use| used.account == account;
-        let mut account = account;
-        if self.uses.len() >= MOST_ACCOUNTS && !self.uses.iter().any(whose(account)) {
-            account = NOBODY;
+    fn of(&mut self, payer: Payer) -> &mut Use {
+        let whose = |payer| move |used: &Use| used.payer == payer;
+        let mut payer = payer;
+        if self.uses.len() >= MOST_PAYERS && !self.uses.iter().any(whose(payer)) {
+            payer = NOBODY;
         }
-        let place = self.uses.iter().position(whose(account)).unwrap_or_else(|| {
-            self.uses.push(Use { account, ..Use::default() });
+        let place = self.uses.iter().position(whose(payer)).unwrap_or_else(|| {
+            self.uses.push(Use { payer, ..Use::default() });
             self.uses.len() - 1
         });
         &mut self.uses[place]
@@ -109,7 +109,7 @@ impl Tally {
 
     /// Adds a step to an hour. The last step of a second counts.
     pub fn step(&mut self, step: ThroughputStep) {
-        let same = |old: &&mut ThroughputStep| (old.account, old.second) == (step.account, step.second);
+        let same = |old: &&mut ThroughputStep| (old.payer, old.second) == (step.payer, step.second);
         match self.steps.iter_mut().find(same) {
             Some(old) => old.after = step.after,
             None => self.steps.push(step),
@@ -117,9 +117,9 @@ impl Tally {
     }
 }
 
-/// Counts units that an account used in a second, in the second and in the hour around it (C2).
-pub fn count(second: &mut Tally, hour: &mut Tally, account: Account, consumed: Consumed, reserved: ReservedThroughput) {
-    let (here, there) = (second.of(account), hour.of(account));
+/// Counts units that a payer used in a second, in the second and in the hour around it (C2).
+pub fn count(second: &mut Tally, hour: &mut Tally, payer: Payer, consumed: Consumed, reserved: ReservedThroughput) {
+    let (here, there) = (second.of(payer), hour.of(payer));
     let kinds = [(consumed.read, reserved.read), (consumed.write, reserved.write)];
     for (kind, (units, reserved)) in kinds.into_iter().enumerate() {
         let before = here.over[kind];
@@ -194,48 +194,48 @@ pub struct Consumption {
     pub cost: f64,
 }
 
-/// The reserved throughput of accounts, as a function of time.
+/// The reserved throughput of payers, as a function of time.
 #[derive(Debug, Default)]
 pub struct Reserved {
-    /// By account and second.
-    steps: SmallMap<(Account, i64), ThroughputStep>,
+    /// By payer and second.
+    steps: SmallMap<(Payer, i64), ThroughputStep>,
     /// Each table's first second, and its current reservation.
-    now: SmallMap<Account, (i64, ReservedThroughput)>,
+    now: SmallMap<Payer, (i64, ReservedThroughput)>,
 }
 
 impl Reserved {
     /// A table that exists since the second `created`, with its current reservation.
-    pub fn table(&mut self, account: Account, created: i64, now: ReservedThroughput) {
-        self.now.insert(account, (created, now));
+    pub fn table(&mut self, payer: Payer, created: i64, now: ReservedThroughput) {
+        self.now.insert(payer, (created, now));
     }
 
-    /// Adds a change, after all earlier ones. Its account was [added](Self::table) before, or its table is gone.
+    /// Adds a change, after all earlier ones. Its payer was [added](Self::table) before, or its table is gone.
     pub fn step(&mut self, mut step: ThroughputStep) {
         if let Some(undone) = self.steps.values().find(|other| step.undoes(other)) {
             step.before = undone.before;
         }
         self.steps.retain(|_, other| !step.undoes(other));
-        match self.steps.get_mut(&(step.account, step.second)) {
+        match self.steps.get_mut(&(step.payer, step.second)) {
             Some(same) => same.after = step.after,
-            None => self.steps.insert((step.account, step.second), step),
+            None => self.steps.insert((step.payer, step.second), step),
         }
-        if !self.now.contains_key(&step.account) {
-            self.now.insert(step.account, (i64::MIN, ReservedThroughput::default()));
+        if !self.now.contains_key(&step.payer) {
+            self.now.insert(step.payer, (i64::MIN, ReservedThroughput::default()));
         }
     }
 
-    /// The reserved units of all accounts in the seconds `[from, to)`, summed up.
+    /// The reserved units of all payers in the seconds `[from, to)`, summed up.
     fn sum(&self, from: i64, to: i64) -> Pair {
         let mut steps = self.steps.values().peekable();
         let mut sum: Pair = [0; 2];
-        for (account, (created, now)) in self.now.iter() {
+        for (payer, (created, now)) in self.now.iter() {
             let (mut at, mut rate) = (from.max(*created), None);
             let mut add = |rate: ReservedThroughput, seconds: i64| {
                 for (sum, units) in sum.iter_mut().zip([rate.read, rate.write]) {
                     *sum = sum.saturating_add(u64::from(units).saturating_mul(seconds.max(0).cast_unsigned()));
                 }
             };
-            while let Some(step) = steps.next_if(|step| step.account <= *account) {
+            while let Some(step) = steps.next_if(|step| step.payer <= *payer) {
                 // Before the first step the value is that step's `before`. A table that is completely gone has no such
                 // steps.
                 let until = step.second.clamp(at, to.max(at));
@@ -258,7 +258,7 @@ pub(crate) fn series(
     now: i64,
     tallies: &SmallMap<i64, Tally>,
     reserved: &Reserved,
-    account: Option<Account>,
+    payer: Option<Payer>,
     prices: &Prices,
 ) -> (Vec<Consumption>, Consumption) {
     let seconds = period.seconds();
@@ -270,7 +270,7 @@ pub(crate) fn series(
         let start = number.saturating_mul(seconds);
         let (mut used, mut above): (Pair, Pair) = ([0; 2], [0; 2]);
         for entry in tallies.get(&number).iter().flat_map(|tally| &tally.uses) {
-            if account.is_none_or(|account| account == entry.account) {
+            if payer.is_none_or(|payer| payer == entry.payer) {
                 for kind in 0..2 {
                     used[kind] = used[kind].saturating_add(entry.used[kind]);
                     above[kind] = above[kind].saturating_add(entry.over[kind]);

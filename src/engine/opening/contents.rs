@@ -2,7 +2,7 @@
 
 use crate::engine::base::missing::Missing;
 use crate::engine::base::options::Options;
-use crate::engine::segment::secondary_cache::StoreMark;
+use crate::engine::segment::second_cache::StoreMark;
 use crate::engine::store::raw_record::RawRecord;
 use crate::engine::versions::manifest::{self, Segments, StoredVersion};
 use crate::engine::versions::version::Version;

@@ -5,7 +5,7 @@ use crate::collections::turns::{Turn, Turns};
 use crate::engine::rows::holds::Hold;
 use crate::engine::rows::keys::KeyRange;
 use crate::engine::store::Store;
-use crate::engine::store::bulk_load::BulkLoads;
+use crate::engine::store::load_state::BulkLoads;
 use crate::engine::store::pending::Group;
 use crate::error::Result;
 use crate::model::TreeId;

@@ -1,7 +1,7 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
 use super::rebuild::Rebuild;
-use super::secondary_cache::{Second, SecondaryCache};
+use super::second_cache::{Second, SecondaryCache};
 use crate::collections::small_map::SmallMap;
 use crate::engine::base::latch::Latch;
 use crate::env::Env;

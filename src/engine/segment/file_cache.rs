@@ -20,7 +20,7 @@
 //!
 //! All of it is a gate of [`Module::Files`](crate::modules::Module::Files).
 
-use super::secondary_cache::{SecondaryCache, StoreMark};
+use super::second_cache::{SecondaryCache, StoreMark};
 use crate::engine::versions::manifest::Segments;
 use crate::engine::versions::version::Version;
 use crate::env::Env;

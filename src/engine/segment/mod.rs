@@ -4,5 +4,5 @@ pub(super) mod cache;
 pub(super) mod file_cache;
 pub(super) mod rebuild;
 pub(super) mod sampler;
-pub(super) mod secondary_cache;
+pub(super) mod second_cache;
 pub(super) mod writer;

@@ -25,7 +25,7 @@ const MAX_RATIO: usize = 5;
 const FIRST_RATIO: usize = 3;
 
 /// A block may exceed its target by a row of this size and still be split into columns.
-const LARGE_ROW: usize = 40 << 10;
+const OVERSHOOT: usize = 40 << 10;
 
 /// The most entries of a segment. Its filter is built at once, which takes some milliseconds at this size.
 const SEGMENT_ENTRIES: u64 = 1 << 16;
@@ -384,7 +384,7 @@ impl SegmentWriter {
         // of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
         // A larger block is not split into columns. It would take twice the bytes, or more.
-        let most = (self.block_bytes * MAX_RATIO).min(MAX_COLUMNS_RAW - LARGE_ROW);
+        let most = (self.block_bytes * MAX_RATIO).min(MAX_COLUMNS_RAW - OVERSHOOT);
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
             // The cache gets it at once.

@@ -1,21 +1,19 @@
 //! The state of an open store: what is stored, what is visible, what waits to be stored, and whether all that is known.
 
 pub(super) mod apply;
-pub(super) mod bulk_load;
 pub(super) mod change_records;
 pub(super) mod commit_line;
 mod last_flush;
 pub(super) mod leadership;
+pub(super) mod load_state;
+mod open_second_cache;
 pub(super) mod pending;
 pub(super) mod raw_record;
 pub(super) mod readiness;
-mod second_cache;
 
 use super::base::latch::Latch;
 use super::base::runtime::Runtime;
 use super::base::wiring::News;
-use super::changes::arrivals::Arrivals;
-use super::changes::watches::Watches;
 use super::memory::images::Images;
 use super::memory::memtable::Memtable;
 use super::memory::overlay::Overlay;
@@ -28,6 +26,8 @@ use super::versions::partition::ShapeSeen;
 use super::versions::snapshot::Snapshot;
 use super::versions::traffic::Traffic;
 use super::versions::view::View;
+use super::waiters::arrivals::Arrivals;
+use super::waiters::watches::Watches;
 use crate::error::{Error, Result};
 use crate::model::TreeId;
 use crate::storage::LogNumber;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::segment::file_cache::{FileCache, PAGES, PAGES_AT};
-use crate::engine::segment::secondary_cache::{SecondaryCache, StoreMark};
+use crate::engine::segment::second_cache::{SecondaryCache, StoreMark};
 use crate::engine::versions::manifest::Segments;
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;

@@ -8,7 +8,7 @@ use crate::engine::rows::keys::own_key;
 use crate::engine::segment::writer::{SegmentWriter, Staging};
 use crate::engine::space::Space;
 use crate::engine::store::Store;
-use crate::engine::store::bulk_load::{BulkLoad, LoadSegments};
+use crate::engine::store::load_state::{BulkLoad, LoadSegments};
 use crate::engine::versions::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;

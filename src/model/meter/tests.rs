@@ -5,19 +5,19 @@ fn reserve(read: u32, write: u32) -> ReservedThroughput {
     ReservedThroughput { read, write }
 }
 
-/// Counts (second, account, read units) and gives the seconds and the hours.
-fn counted(uses: &[(i64, Account, u32)], reserved: u32) -> [SmallMap<i64, Tally>; 2] {
+/// Counts (second, payer, read units) and gives the seconds and the hours.
+fn counted(uses: &[(i64, Payer, u32)], reserved: u32) -> [SmallMap<i64, Tally>; 2] {
     let (mut seconds, mut hours) = (SmallMap::default(), SmallMap::default());
-    for (second, account, read) in uses {
+    for (second, payer, read) in uses {
         let hour = second.div_euclid(HOUR);
-        count(seconds.entry(*second), hours.entry(hour), *account, Consumed::reading(*read), reserve(reserved, 0));
+        count(seconds.entry(*second), hours.entry(hour), *payer, Consumed::reading(*read), reserve(reserved, 0));
     }
     [seconds, hours]
 }
 
-fn fixed(account: Account, read: u32) -> Reserved {
+fn fixed(payer: Payer, read: u32) -> Reserved {
     let mut reserved = Reserved::default();
-    reserved.table(account, i64::MIN, reserve(read, 0));
+    reserved.table(payer, i64::MIN, reserve(read, 0));
     reserved
 }
 
@@ -51,7 +51,7 @@ fn c3_eighty_units_reserved_for_an_hour_cost_eighty_times_the_price_and_serve_28
 #[test]
 fn c3_an_hour_averages_what_was_reserved_whether_it_was_used_or_not() {
     let step = |second, before, after| ThroughputStep {
-        account: 1,
+        payer: 1,
         second,
         before: reserve(before, 0),
         after: reserve(after, 0),
@@ -83,10 +83,10 @@ fn c2_a_reservation_that_is_raised_within_a_second_covers_all_of_it() {
 #[test]
 fn c3_an_hour_with_very_many_tables_stays_bounded() {
     let (mut second, mut hour) = (Tally::default(), Tally::default());
-    for account in 1..5000 {
-        count(&mut second, &mut hour, account, Consumed::reading(1), reserve(0, 0));
+    for payer in 1..5000 {
+        count(&mut second, &mut hour, payer, Consumed::reading(1), reserve(0, 0));
     }
-    assert!(hour.uses.len() <= MOST_ACCOUNTS + 1);
+    assert!(hour.uses.len() <= MOST_PAYERS + 1);
     assert_eq!(hour.uses.iter().map(|used| used.used[0]).sum::<u64>(), 4999);
 }
 
@@ -102,7 +102,7 @@ proptest! {
         let (mut reserved, mut rate) = (Reserved::default(), 3);
         reserved.table(4, i64::MIN, reserve(sorted.values().last().map_or(rate, |units| *units), 0));
         for (second, units) in sorted.iter() {
-            reserved.step(ThroughputStep { account: 4, second: *second, before: reserve(rate, 0), after: reserve(*units, 1) });
+            reserved.step(ThroughputStep { payer: 4, second: *second, before: reserve(rate, 0), after: reserve(*units, 1) });
             rate = *units;
         }
         let expected = (from..from + long).map(|at| {

@@ -7,11 +7,11 @@ use crate::model::{Consumed, KeyInput, RowSink, TableName};
 use crate::tablestore::operations::atomic_batch::{self, Scope};
 use crate::tablestore::operations::count::{CountRows, RowCount};
 use crate::tablestore::operations::delete_range::Deleting;
-use crate::tablestore::operations::ingest::{Loader, PutRows, StoreRows};
+use crate::tablestore::operations::load::{Loader, PutRows, StoreRows};
 use crate::tablestore::operations::read::RangeRead;
 use crate::tablestore::operations::transact::Started;
 use crate::tablestore::operations::watch::{ChangedRows, Watched};
-use crate::tablestore::operations::{batch, count, delete_range, ingest, read, transact, watch, write};
+use crate::tablestore::operations::{batch, count, delete_range, load, read, transact, watch, write};
 use crate::tablestore::rows::point_read::Found;
 use crate::tablestore::rows::prepared::Written;
 use crate::tablestore::rows::request::{GetRange, GetRow, RowWrite, TableRead};
@@ -101,13 +101,13 @@ impl Instance {
         writes: Vec<Result<RowWrite<'_>>>,
         origin: Option<Origin>,
     ) -> impl Future<Output = PutRows> {
-        ingest::put_rows(&self.state, loader, writes, origin)
+        load::put_rows(&self.state, loader, writes, origin)
     }
 
     /// Stores the rows so far: all rows of each load, or none. Later operations on the rows come after it. A caller that
     /// asks again gets the same result, without the units reported before.
     pub fn store_rows(&self, loader: &Loader) -> impl Future<Output = StoreRows> {
-        ingest::store_rows(&self.state, loader)
+        load::store_rows(&self.state, loader)
     }
 
     /// Deletes rows of a range that pass the filter, in ascending order from its start, as far as one call goes. Each row is deleted

@@ -4,11 +4,11 @@ use super::Instance;
 use crate::error::Result;
 use crate::model::meter::Prices;
 use crate::model::{DefinedColumn, KeyValue};
-use crate::tablestore::operations::metering::{ComputeConsumed, ConsumedSeries};
+use crate::tablestore::operations::consumed::{ComputeConsumed, ConsumedSeries};
 use crate::tablestore::operations::missing_rows::MissingRows;
 use crate::tablestore::operations::splits::{SplitRequest, Splits};
 use crate::tablestore::operations::stored::Stored;
-use crate::tablestore::operations::{admin, index_admin, metering, missing_rows, partitions, splits, stored};
+use crate::tablestore::operations::{admin, consumed, index_admin, missing_rows, partitions, splits, stored};
 use crate::tablestore::table::descriptions::{
     CreateTable, IndexSpec, PartitionDescription, TableDescription, UpdateTable,
 };
@@ -150,7 +150,7 @@ impl Instance {
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`; errors of reading the meter's rows.
     pub fn compute_consumed(&self, request: &ComputeConsumed) -> impl Future<Output = Result<ConsumedSeries>> {
-        metering::compute_consumed(&self.state, request)
+        consumed::compute_consumed(&self.state, request)
     }
 
     /// Read and write units used since the instance was opened.

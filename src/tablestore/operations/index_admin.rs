@@ -268,7 +268,7 @@ pub(crate) async fn update_index(state: &State, index: &Rc<Table>, request: &Upd
     let fixed = Fixed {
         name: index.name().to_owned(),
         tree: state.catalog.new_tree(),
-        account: index.account(),
+        payer: index.payer(),
         created: index.created(),
         local_transactions: false,
         index_of: Some(meta),

@@ -121,8 +121,8 @@ pub(crate) struct TableRecord {
     /// Absent, and so false, in records of versions without transactions: there they are on.
     pub(crate) no_local_transactions: bool,
     pub(crate) index: Option<IndexRecord>,
-    /// The meter's account, if it is not the tree.
-    pub(crate) account: u32,
+    /// The meter's payer, if it is not the tree.
+    pub(crate) payer: u32,
 }
 
 impl Message for TableRecord {
@@ -142,7 +142,7 @@ impl Message for TableRecord {
             12 => Field::Messages(&mut self.defined),
             13 => Field::Bool(&mut self.no_local_transactions),
             14 => Field::Messages(&mut self.index),
-            15 => Field::U32(&mut self.account),
+            15 => Field::U32(&mut self.payer),
             _ => return None,
         })
     }

@@ -352,7 +352,7 @@ fn record_of(table: &Table, state: &TableState) -> TableRecord {
         defined: defined.collect(),
         no_local_transactions: !table.local_transactions(),
         index,
-        account: if table.account() == table.tree().0 { 0 } else { table.account() },
+        payer: if table.payer() == table.tree().0 { 0 } else { table.payer() },
     }
 }
 
@@ -405,7 +405,7 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let fixed = Fixed {
         name: name.to_owned(),
         tree: TreeId(record.tree),
-        account: if record.account == 0 { record.tree } else { record.account },
+        payer: if record.payer == 0 { record.tree } else { record.payer },
         created: record.created,
         local_transactions: !record.no_local_transactions,
         index_of,
@@ -424,8 +424,8 @@ mod tests {
 
     fn fixed(index_of: Option<IndexMeta>) -> Fixed {
         let created = 1_469_030_400_000;
-        let account = if index_of.is_some() { 4 } else { 9 };
-        Fixed { name: "t".into(), tree: TreeId(9), account, created, local_transactions: index_of.is_some(), index_of }
+        let payer = if index_of.is_some() { 4 } else { 9 };
+        Fixed { name: "t".into(), tree: TreeId(9), payer, created, local_transactions: index_of.is_some(), index_of }
     }
 
     fn survives(table: &Table) -> Table {

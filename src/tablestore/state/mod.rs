@@ -7,7 +7,7 @@ pub(super) mod catalog;
 mod catalog_records;
 pub(super) mod catalog_rows;
 mod changes;
-mod metering;
+mod charging;
 pub(super) mod salvage;
 pub(super) mod stamps;
 pub(super) mod transaction;

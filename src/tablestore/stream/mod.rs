@@ -17,8 +17,8 @@
 //! gets one record that names them.
 
 pub(super) mod admin;
-pub(super) mod load;
-mod loaded;
+pub(super) mod load_packs;
+mod load_pages;
 pub(super) mod read;
 pub(super) mod record;
 mod record_rows;

@@ -1,7 +1,7 @@
 //! GetShardIterator and GetStreamRecord (ST1, ST3).
 
-use super::load::load_prefix;
-use super::loaded::{LoadedRecords, Page};
+use super::load_packs::load_prefix;
+use super::load_pages::{LoadedRecords, Page};
 use super::record::{Record, StreamRecords};
 use super::record_rows::{record_of, records_between, seqno_of};
 use super::trim::mark_expired;

@@ -9,7 +9,7 @@ pub(super) mod stream;
 pub(super) mod unknown_table;
 
 use crate::engine::TreeId;
-use crate::model::meter::Account;
+use crate::model::meter::Payer;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
 use build_progress::BuildProgress;
 use ids::Ids;
@@ -22,7 +22,7 @@ use stream::Stream;
 pub struct Table {
     name: String,
     tree: TreeId,
-    account: Account,
+    payer: Payer,
     schema: Rc<TableSchema>,
     created: i64,
     local_transactions: bool,
@@ -58,8 +58,8 @@ pub(crate) struct TableState {
 pub(crate) struct Fixed {
     pub(crate) name: String,
     pub(crate) tree: TreeId,
-    /// The account to charge: a rebuilt index has another tree, and the account of its first one.
-    pub(crate) account: Account,
+    /// The payer to charge: a rebuilt index has another tree, and the payer of its first one.
+    pub(crate) payer: Payer,
     pub(crate) created: i64,
     pub(crate) local_transactions: bool,
     pub(crate) index_of: Option<IndexMeta>,
@@ -98,20 +98,20 @@ pub struct IndexMeta {
 }
 
 impl Fixed {
-    /// Those of a new table that is no index and has no local transactions. Its account is its first tree's number, and stays
+    /// Those of a new table that is no index and has no local transactions. Its payer is its first tree's number, and stays
     /// that when the table gets another tree.
     pub(crate) fn new(name: String, tree: TreeId, created: i64) -> Self {
-        Self { name, tree, account: tree.0, created, local_transactions: false, index_of: None }
+        Self { name, tree, payer: tree.0, created, local_transactions: false, index_of: None }
     }
 }
 
 impl Table {
     pub(crate) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
-        let Fixed { name, tree, account, created, local_transactions, index_of } = fixed;
+        let Fixed { name, tree, payer, created, local_transactions, index_of } = fixed;
         Self {
             name,
             tree,
-            account,
+            payer,
             schema: Rc::new(schema),
             created,
             local_transactions,
@@ -137,9 +137,9 @@ impl Table {
         self.tree
     }
 
-    /// The account for its units.
-    pub(crate) fn account(&self) -> Account {
-        self.account
+    /// The payer for its units.
+    pub(crate) fn payer(&self) -> Payer {
+        self.payer
     }
 
     /// Its primary key.

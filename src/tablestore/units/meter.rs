@@ -18,7 +18,7 @@ use crate::collections::turns::{Turn, Turns};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Code, Result};
 use crate::format::tally;
-use crate::model::meter::{self, Account, HOURS, NOBODY, Period, SECONDS, Tally, ThroughputStep};
+use crate::model::meter::{self, HOURS, NOBODY, Payer, Period, SECONDS, Tally, ThroughputStep};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, Consumed, KeyReader, KeyValue, ReservedThroughput, ValueRef, encode_key};
 use crate::tablestore::table::Table;
@@ -50,7 +50,7 @@ impl Consumes for Consumed {
 pub(crate) struct Counted {
     /// The second of the clock.
     pub(crate) second: i64,
-    uses: Vec<(Account, Consumed, ReservedThroughput)>,
+    uses: Vec<(Payer, Consumed, ReservedThroughput)>,
 }
 
 /// The meter of an instance. Tables hold their units of the running second.
@@ -61,7 +61,7 @@ pub(crate) struct Meter {
     /// Units in it of requests on tables that do not exist.
     nobody: Cell<Consumed>,
     /// Units of requests that were answered after their table was deleted or got a new tree.
-    late: RefCell<Vec<(Account, Consumed)>>,
+    late: RefCell<Vec<(Payer, Consumed)>>,
     /// All units since the opening.
     used: Cell<[u64; 2]>,
     waiting: RefCell<VecDeque<Counted>>,
@@ -107,7 +107,7 @@ impl Meter {
         self.used.set([read + u64::from(consumed.read), write + u64::from(consumed.write)]);
         match table {
             Some(table) if !table.is_ended() => table.count(consumed),
-            Some(table) => self.late.borrow_mut().push((table.account(), consumed)),
+            Some(table) => self.late.borrow_mut().push((table.payer(), consumed)),
             None => self.nobody.set(self.nobody.get() + consumed),
         }
     }
@@ -120,11 +120,11 @@ impl Meter {
             uses.push((NOBODY, nobody, ReservedThroughput::default()));
         }
         let late = self.late.take().into_iter();
-        uses.extend(late.map(|(account, consumed)| (account, consumed, ReservedThroughput::default())));
+        uses.extend(late.map(|(payer, consumed)| (payer, consumed, ReservedThroughput::default())));
         for table in tables {
             let consumed = table.take_counted();
             if consumed != Consumed::default() {
-                uses.push((table.account(), consumed, table.throughput()));
+                uses.push((table.payer(), consumed, table.throughput()));
             }
         }
         if !uses.is_empty() {
@@ -152,8 +152,8 @@ impl Counted {
     }
 
     pub(crate) fn add_to(&self, second: &mut Tally, hour: &mut Tally) {
-        for (account, consumed, reserved) in &self.uses {
-            meter::count(second, hour, *account, *consumed, *reserved);
+        for (payer, consumed, reserved) in &self.uses {
+            meter::count(second, hour, *payer, *consumed, *reserved);
         }
     }
 }

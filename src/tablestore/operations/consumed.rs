@@ -1,4 +1,4 @@
-//! Computes the cost of operations (C2, C3).
+//! The units that were used in a stretch of time, and their price (C2, C3).
 
 use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};
@@ -34,8 +34,8 @@ pub struct ConsumedSeries {
 
 /// See [`Instance::compute_consumed`](crate::tablestore::Instance::compute_consumed).
 pub(crate) async fn compute_consumed(state: &State, request: &ComputeConsumed) -> Result<ConsumedSeries> {
-    let account = match &request.table {
-        Some(name) => Some(state.catalog.table(TableName::parse(name)?)?.account()),
+    let payer = match &request.table {
+        Some(name) => Some(state.catalog.table(TableName::parse(name)?)?.payer()),
         None => None,
     };
     let (period, now) = (request.period, second(state.clock()));
@@ -49,8 +49,8 @@ pub(crate) async fn compute_consumed(state: &State, request: &ComputeConsumed) -
     }
     let _turn = state.save_meter().await;
     let mut reserved = Reserved::default();
-    for table in state.catalog.all().values().filter(|table| account.is_none_or(|account| account == table.account())) {
-        reserved.table(table.account(), second(table.created()), table.throughput());
+    for table in state.catalog.all().values().filter(|table| payer.is_none_or(|payer| payer == table.payer())) {
+        reserved.table(table.payer(), second(table.created()), table.throughput());
     }
     let mut counted = SmallMap::<i64, Tally>::default();
     if period == Period::Second {
@@ -76,9 +76,9 @@ pub(crate) async fn compute_consumed(state: &State, request: &ComputeConsumed) -
             }
         }
     }
-    for step in steps.into_iter().filter(|step| account.is_none_or(|account| account == step.account)) {
+    for step in steps.into_iter().filter(|step| payer.is_none_or(|payer| payer == step.payer)) {
         reserved.step(step);
     }
-    let (periods, total) = meter::series(period, [from, to], now, &counted, &reserved, account, &request.prices);
+    let (periods, total) = meter::series(period, [from, to], now, &counted, &reserved, payer, &request.prices);
     Ok(ConsumedSeries { periods, total })
 }

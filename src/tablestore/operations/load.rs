@@ -16,7 +16,7 @@ use crate::tablestore::rows::decide::plan;
 use crate::tablestore::rows::prepared::{PreparedRow, PreparedWrite, Written, charge, number};
 use crate::tablestore::rows::request::{Mutation, ReturnContent, RowWrite};
 use crate::tablestore::state::State;
-use crate::tablestore::stream::load::StreamLoad;
+use crate::tablestore::stream::load_packs::StreamLoad;
 use crate::tablestore::stream::trim::trim_soon;
 use crate::tablestore::table::Table;
 use crate::tablestore::table::stream::Stream;
@@ -257,12 +257,12 @@ fn begin_load(state: &State, table: &Rc<Table>) -> Rc<Load> {
         trim_soon(state, table);
     }
     let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
-    let (me, account, consumed) = (Weak::clone(&state.me), Rc::clone(table), Rc::clone(&load.consumed));
+    let (me, payer, consumed) = (Weak::clone(&state.me), Rc::clone(table), Rc::clone(&load.consumed));
     // Other callers may have it stored after its caller is gone: that counts as used too (C1).
     load.rows.when_settled(Box::new(move |done| {
         let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
         if let Some(me) = me.upgrade() {
-            drop(me.metered_on(Some(&account), used));
+            drop(me.metered_on(Some(&payer), used));
         }
     }));
     Rc::new(load)

@@ -47,7 +47,7 @@ impl State {
         after: ReservedThroughput,
     ) -> Option<ThroughputStep> {
         let second = || second(self.clock());
-        (before != after).then(|| ThroughputStep { account: table.account(), second: second(), before, after })
+        (before != after).then(|| ThroughputStep { payer: table.payer(), second: second(), before, after })
     }
 
     /// The changes of a step. Until the turn is dropped no bill is made, because it would have the step without the

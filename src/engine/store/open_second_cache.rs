@@ -4,7 +4,7 @@ use super::Store;
 use crate::engine::base::options::ClockMode;
 use crate::engine::base::runtime::Runtime;
 use crate::engine::segment::file_cache::FileCache;
-use crate::engine::segment::secondary_cache::StoreMark;
+use crate::engine::segment::second_cache::StoreMark;
 use crate::env::LocalFuture;
 use crate::modules::{self, Module};
 use std::rc::{Rc, Weak};
