@@ -5,7 +5,7 @@
 //   node run.mjs --tier full                also full products of backend, thread and way, and long repeats: see `harness.mjs`
 //   node run.mjs --times 200 [words]        a long run: only the tests that kill, hand over and freeze, as often
 //
-// With words, only the tests whose names contain one of them.
+// With words, only the tests whose names contain one of them, and those of the full tier too.
 //
 // Tests run side by side, each lane in browsers of its own. There are twice as many lanes as processors (E2E_LANES), because tests
 // wait too. Those that are `alone` come last, one after another.
@@ -46,17 +46,19 @@ if (times !== undefined) process.env.E2E_TIMES = times;
 const wanted = words.map((word) => word.toLowerCase());
 const engines = ENGINES.includes(asked) ? [asked] : ENGINES;
 const takesAll = asked !== undefined || wanted.length > 0 || times !== undefined;
+const isFull = process.env.TEST_TIER === "full";
 
 /** Whether an engine takes a test where nothing was asked for. Firefox and WebKit take what they share alternately, and Firefox begins. */
 const takes = (engine) => {
   let turn = engine === "webkit" ? 1 : 0;
-  return ({ file, shared }) => engine === "chromium" || (CHOSEN.includes(file) && (!shared || process.env.TEST_TIER === "full" || turn++ % 2 === 0));
+  return ({ file, shared }) => engine === "chromium" || (CHOSEN.includes(file) && (!shared || isFull || turn++ % 2 === 0));
 };
 
 /** Whether a test of an engine was asked for. */
 const isChosen = (engine) => {
   const isTaken = takes(engine);
-  return (test) => (takesAll || isTaken(test)) && (wanted.length === 0 || wanted.some((word) => test.name.toLowerCase().includes(word)));
+  const isLeftOut = ({ full }) => full && !isFull && wanted.length === 0;
+  return (test) => !isLeftOut(test) && (takesAll || isTaken(test)) && (wanted.length === 0 || wanted.some((word) => test.name.toLowerCase().includes(word)));
 };
 
 const started = performance.now();

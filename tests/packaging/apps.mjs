@@ -25,8 +25,9 @@ const WEBPACK = `export default { mode: "production", entry: "./main.js", output
 
 /** An app that is `late` runs where everything runs. */
 export const APPS = [
-  // Unconfigured, by the default entry.
+  // Unconfigured, by the default entry. The plugin's test has a development server of Vite too.
   {
+    late: true,
     ...built("Vite 8, dev", { dev: { vite: "8.3.8" }, entry: "/main.js" }),
     folder: "vite-8",
     serve: ["node_modules/vite/bin/vite.js", "--host", "127.0.0.1", "--strictPort", "--port"],
@@ -41,6 +42,7 @@ export const APPS = [
     folder: "vite-8",
   },
   {
+    late: true,
     ...built("webpack 5", {
       dev: { webpack: "5.112.2", "webpack-cli": "6.0.1" },
       entry: "/main.js",

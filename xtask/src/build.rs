@@ -173,19 +173,25 @@ fn optimise_part(wasm: &Path, split: &Path, name: &str) -> Result<(), Failure> {
     let small = split.join(name).with_extension("small");
     wasm_opt(&split.join(name).with_extension("wasm"), &[], &small)?;
     fs::write(&place, order::name(&fs::read(&small)?)?)?;
-    wasm_opt(&place, &["--reorder-functions-by-name"], &small)?;
+    // No pass would make it smaller again. The levels say how it is written.
+    wasm_tool(&place, &["--optimize-level=2", "--shrink-level=2", "--reorder-functions-by-name"], &small)?;
     fs::rename(&small, &place)?;
     Ok(())
 }
 
+/// Makes a wasm file small, with more passes.
 fn wasm_opt(from: &Path, more: &[&str], to: &Path) -> Result<String, Failure> {
+    // The compiler has already inlined enough: more inlining makes the file larger and nothing faster. The stack lies first and
+    // grows down to 0, so no valid pointer is below 1024: additions of constants become offsets.
+    let usual = ["-Oz", "--one-caller-inline-max-function-size=0", "--low-memory-unused"];
+    wasm_tool(from, &[&usual, more].concat(), to)
+}
+
+/// Runs passes of binaryen on a wasm file. Gives what they print.
+fn wasm_tool(from: &Path, passes: &[&str], to: &Path) -> Result<String, Failure> {
     let tool = root().join("pkg/node_modules/.bin/wasm-opt");
-    let mut command = command(&tool.to_string_lossy(), &["-Oz"]);
-    // The compiler has already inlined enough. More inlining makes the file larger and nothing faster.
-    command.arg("--one-caller-inline-max-function-size=0");
-    // The stack lies first and grows down to 0, so no valid pointer is below 1024: additions of constants become offsets.
-    command.arg("--low-memory-unused");
-    command.args(WASM_FEATURES).args(more).arg(from).arg("-o").arg(to);
+    let mut command = command(&tool.to_string_lossy(), &[]);
+    command.args(WASM_FEATURES).args(passes).arg(from).arg("-o").arg(to);
     output(command)
 }
 

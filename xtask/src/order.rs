@@ -10,9 +10,9 @@ use std::collections::{HashMap, VecDeque};
 /// Similarity counts common sequences of this many bytes.
 const LENGTH: usize = 6;
 /// A sequence in more functions than this is ignored.
-const COMMON: usize = 400;
+const COMMON: usize = 60;
 /// A function is compared with the functions before it, up to this many bytes. gzip looks back 32 KB.
-const WINDOW: usize = 24_000;
+const WINDOW: usize = 28_000;
 
 /// The wasm file with names. Sorted by them, its functions are in this order.
 pub fn name(wasm: &[u8]) -> Result<Vec<u8>, Failure> {

@@ -281,8 +281,7 @@ fn native(tier: Tier) -> Result<Outcome, Failure> {
     say("Running the native tests");
     let targets = ["--package", "tabstore", "--package", "xtask", "--lib", "--bins", "--tests"];
     let lives: &[(&str, &str)] = match tier {
-        Tier::Fast => &[("TABSTORE_SHARE", "3")],
-        Tier::Gate => &[("TABSTORE_SHARE", "2")],
+        Tier::Fast | Tier::Gate => &[("TABSTORE_SHARE", "3")],
         Tier::Full => &[("TABSTORE_TIMES", "3")],
     };
     let mut outcome = cargo_tests("native", &targets, lives)?;

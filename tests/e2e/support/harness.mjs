@@ -54,11 +54,12 @@ export const turns = (choices) => (tier === "full" ? choices : [choices[turn++ %
  * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that
  * `repeats` something does it `times(n)`; long runs have only such tests. One that is `alone` asserts a time or a rate:
  * nothing else runs meanwhile. One that is `shared` depends little on the engine: at the gate Chromium runs it, and one of the others
- * (run.mjs).
+ * (run.mjs). One that is `full` takes long beside what only it shows: without words it runs where everything runs, because others
+ * show its statements at the gate.
  */
-export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false, shared = false } = {}) {
+export function test(name, body, { seconds = 60, needs = [], repeats = false, alone = false, shared = false, full = false } = {}) {
   if (process.env.E2E_TIMES !== undefined && !repeats) return;
-  all.tests.push({ name, body, file: all.file, limit: seconds, alone, shared, lacks: needs.find((one) => one in engine.lacks) });
+  all.tests.push({ name, body, file: all.file, limit: seconds, alone, shared, full, lacks: needs.find((one) => one in engine.lacks) });
 }
 
 /** What a step of an explanation gives at most: a page that hangs must not hang the report of it. */

@@ -18,6 +18,6 @@ process.on("message", async (question) => {
     await engine.reset?.();
     process.exit(0);
   }
-  if (question === "tests") process.send(all.tests.map(({ name, file, limit, alone, shared }, at) => ({ name, file, limit, alone, shared, at })));
+  if (question === "tests") process.send(all.tests.map(({ name, file, limit, alone, shared, full }, at) => ({ name, file, limit, alone, shared, full, at })));
   else process.send(await run(all.tests[question]));
 });

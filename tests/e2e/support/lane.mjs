@@ -27,7 +27,7 @@ export class Lane {
     });
   }
 
-  /** All tests of the engine, in the order of their files: `{ name, file, limit, alone, shared }`. `limit` is the longest time, in seconds. */
+  /** All tests of the engine, in the order of their files: `{ name, file, limit, alone, shared, full }`. `limit` is the longest time, in seconds. */
   tests() {
     return this.#ask("tests");
   }

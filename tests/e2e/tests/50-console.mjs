@@ -189,7 +189,7 @@ test(
     assert.deepEqual(wrong, []);
     for (const line of took) t.note(line);
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 test(
@@ -398,7 +398,7 @@ test(
     await page.keyboard.press("Escape");
     await firstKey(page, "1");
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(

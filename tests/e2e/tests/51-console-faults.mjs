@@ -56,7 +56,7 @@ test(
     await page.getByRole("heading", { name: "bookings", level: 1 }).waitFor();
     assert.equal(await told.count(), 0);
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 for (const [size, viewport] of turns(Object.entries(SIZES))) {

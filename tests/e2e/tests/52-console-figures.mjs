@@ -174,7 +174,7 @@ test(
     assert.equal(after.facts["Write amplification"].exact.length, 0, `the amplification is ${after.facts["Write amplification"].shown}`);
     t.note(`${seen.length} states; ${last.flushed} bytes loaded or flushed, ${last.bytes} stored`);
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 test(

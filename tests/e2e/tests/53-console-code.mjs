@@ -172,7 +172,7 @@ test(
     assert.deepEqual(found, []);
     await page.getByRole("button", { name: "English" }).click();
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 test(
@@ -229,5 +229,5 @@ console.log("said");
     await ended(page);
     assert.deepEqual(await output(page).locator("li").allInnerTexts(), ['"alive"']);
   },
-  { seconds: 60, needs: ["locators"] },
+  { full: true, seconds: 60, needs: ["locators"] },
 );

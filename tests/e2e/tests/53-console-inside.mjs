@@ -111,5 +111,5 @@ test(
     await bar.getByRole("button", { name: "Resume" }).click();
     await bar.getByRole("button", { name: "Pause" }).waitFor();
   },
-  { seconds: 60, needs: ["locators"] },
+  { full: true, seconds: 60, needs: ["locators"] },
 );

@@ -145,7 +145,7 @@ test(
     for (let down = 0; down < 4; down++) await again.line.press("ArrowDown");
     assert.equal(await again.line.inputValue(), "");
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(
@@ -176,7 +176,7 @@ test(
     assert.deepEqual(await faults(page, "the shell on a phone"), []);
     await shoot(page, "53-shell-phone");
   },
-  { needs: ["locators", "downloads"] },
+  { full: true, needs: ["locators", "downloads"] },
 );
 
 test(

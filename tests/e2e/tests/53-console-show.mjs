@@ -123,5 +123,5 @@ test(
     await page.locator(".browser table.grid button.open-row").first().waitFor();
     assert.match(page.url(), /#\/demo\/mine/);
   },
-  { seconds: 60, needs: ["locators"] },
+  { full: true, seconds: 60, needs: ["locators"] },
 );

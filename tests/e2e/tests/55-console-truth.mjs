@@ -140,7 +140,7 @@ test(
     assert.equal(await name.isVisible(), true);
     await press(page, "Close instance");
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(
@@ -165,7 +165,7 @@ test(
     await press(page, "Try again");
     await page.getByRole("heading", { name: "An empty instance" }).waitFor();
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 /** A console with the dialog of a row that a program changes elsewhere. */
@@ -521,7 +521,7 @@ test(
     assert.equal(await other.evaluate(async () => (await db.count({ tableName: "many" })).count), 200_000);
     t.note(`the longest task took ${Math.round(await page.evaluate(() => longest))} ms, at ${places} places`);
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 test(
@@ -548,7 +548,7 @@ test(
     });
     assert.deepEqual(read, [999, 2000, 2998, undefined]);
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(

@@ -88,5 +88,5 @@ test(
     assert.ok(files.length >= 5 && all.scripts.size >= 10, told(all));
     t.note(`${files.length} files: ${told(all)}; ${compared} bytes of texts compared; ${PIECES} pieces`);
   },
-  { seconds: 180, needs: ["locators"] },
+  { full: true, seconds: 180, needs: ["locators"] },
 );

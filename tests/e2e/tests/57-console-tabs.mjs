@@ -170,7 +170,7 @@ test(
     await follower.getByText("This tab leads now").waitFor();
     await part(leader, "follows");
   },
-  { needs: ["locators", "workers"] },
+  { full: true, needs: ["locators", "workers"] },
 );
 
 test(
@@ -271,7 +271,7 @@ test(
     await two.locator(".calls-last").getByText("Persist").waitFor();
     await shoot(two, "62-tabs-storage");
   },
-  { seconds: 90, needs: ["locators"] },
+  { full: true, seconds: 90, needs: ["locators"] },
 );
 
 test(
@@ -287,7 +287,7 @@ test(
     assert.equal(await page.getByRole("button", { name: "Ask the browser to keep it" }).count(), 0);
     assert.equal(typeof (await fact(page, "Live data")), "number");
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(
@@ -334,7 +334,7 @@ test(
     await part(page, "leads");
     assert.equal(await page.getByRole("alert").count(), 0);
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(

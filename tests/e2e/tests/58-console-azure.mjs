@@ -294,7 +294,7 @@ test(
     await follower.keyboard.press("Escape");
     await follower.getByText("Alone", { exact: true }).waitFor();
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 for (const [size, viewport] of turns(Object.entries(SIZES))) {
