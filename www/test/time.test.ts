@@ -5,8 +5,8 @@ import { test } from "node:test";
 
 import { double, open } from "tabstore";
 
-import { lanesOf, placeIn, spanOf } from "../src/lib/lanes.ts";
-import { copyTable, move } from "../src/time/sandbox.ts";
+import { lanesOf, placeIn, spanOf, windowOf } from "../src/lib/lanes.ts";
+import { copyTable, move, tryVersion } from "../src/time/sandbox.ts";
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400;
@@ -18,7 +18,10 @@ test("V3, V5: a copy has hidden versions too; they come back, until a compaction
   const temp = [3, 2, 1].map((days) => ({ value: double(days), version: at(days) }));
   await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { temp } });
   const sandbox = await copyTable(db, await db.describeTable("t"));
-  assert.deepEqual([sandbox.rows.length, sandbox.hasMore, sandbox.begun], [1, false, { clock: NOW, timeToLive: -1, maxVersions: 2 }]);
+  assert.deepEqual(
+    [sandbox.rows.length, sandbox.hasMore, sandbox.begun],
+    [1, false, { clock: NOW, timeToLive: -1, maxVersions: 2, maxVersionOffset: 100 * DAY }],
+  );
   const row = sandbox.rows[0]!;
   const hidden = async (change: object) => {
     const { temp = [] } = await move(sandbox, row, { ...sandbox.begun, ...change });
@@ -53,4 +56,28 @@ test("lanes are columns by name, dots lie in the order of time, inside of the sp
   assert.ok(lanes.every(([, dots]) => dots.every((dot) => dot.at > 0 && dot.at < 1)));
   assert.deepEqual([placeIn(span, 0), placeIn(span, span.to + 1)], [0, 1]);
   assert.ok(spanOf([], 5, -1).from === 0, "no time before 1970");
+});
+
+test("V6: the window in the picture is that of the store, at both of its ends, with and without a time to live", async () => {
+  const db = await open("time-window", { storage: "memory", integers: "bigint", clock: { now: NOW } });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 9 });
+  await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { temp: 1n } });
+  const sandbox = await copyTable(db, await db.describeTable("t"));
+  const row = sandbox.rows[0]!;
+  const isTaken = (version: number) =>
+    tryVersion(sandbox, row, "temp", version).then(
+      () => true,
+      () => false,
+    );
+  for (const clock of [NOW, NOW + 999]) {
+    for (const change of [{}, { timeToLive: DAY, maxVersionOffset: 3 * DAY }, { timeToLive: 9 * DAY, maxVersionOffset: 2 * DAY }]) {
+      const moved = { ...sandbox.begun, clock, ...change };
+      await move(sandbox, row, moved);
+      const { from, to } = windowOf(clock, moved);
+      const taken = [];
+      for (const version of [from - 1, from, to - 1, to]) taken.push(await isTaken(version));
+      assert.deepEqual(taken, [false, true, true, false], JSON.stringify(change));
+    }
+  }
+  await Promise.all([sandbox.db.close(), db.close()]);
 });

@@ -190,7 +190,7 @@ test(
     await bob.getByRole("button", { name: "Newest messages" }).click();
     await last(bob, "meanwhile 14");
   },
-  { needs: ["locators"] },
+  { full: true, needs: ["locators"] },
 );
 
 test(

@@ -258,5 +258,5 @@ test(
       await page.close();
     }
   },
-  { seconds: 120, needs: ["locators"] },
+  { full: true, seconds: 120, needs: ["locators"] },
 );

@@ -39,8 +39,22 @@ test(
     await versions(page).getByText("hidden: expired").first().waitFor();
     await shoot(page, "92-time-machine");
     assert.deepEqual(await faults(page, "time machine"), []);
+    // A version outside of the window is refused with the two dates, one inside is a dot more.
+    const form = page.getByRole("form", { name: "Try a version" });
+    await form.getByLabel("Version (UTC)").fill("2001-02-03 00:00");
+    await form.getByRole("button", { name: "Put a value there" }).click();
+    await form.getByText(/^Refused: 2001-02-03 00:00/).waitFor();
+    await form.getByRole("alert").filter({ hasText: "has to be at least" }).waitFor();
+    await slider("Time to live").fill("31");
+    await slider("Max version offset").fill("2");
+    await form.getByText(/^A version may be given from/).waitFor();
+    await form.getByLabel("Version (UTC)").fill(new Date(Date.now() - 3_600_000).toISOString());
+    await form.getByRole("button", { name: "Put a value there" }).click();
+    await form.getByText(/^Taken: /).waitFor();
+    await page.getByText("4 stored versions, 1 hidden").waitFor();
+    await shoot(page, "92-time-window");
     await slider("Max versions").fill("1");
-    await page.getByText("3 stored versions, 2 hidden").waitFor();
+    await page.getByText("4 stored versions, 3 hidden").waitFor();
     await page.getByRole("main").getByRole("button", { name: "Compact" }).click();
     await page.getByText("1 stored version, 0 hidden").waitFor();
     await page.setViewportSize(SIZES.phone);

@@ -264,6 +264,6 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
       await page.getByRole("heading", { name: "stocks", level: 1 }).waitFor();
       assert.deepEqual(findings, []);
     },
-    { seconds: 120, needs: ["locators"] },
+    { full: true, seconds: 120, needs: ["locators"] },
   );
 }

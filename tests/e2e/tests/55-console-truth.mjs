@@ -365,7 +365,7 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
       await look("no instance");
       assert.deepEqual(findings, []);
     },
-    { seconds: 120, needs: ["locators"] },
+    { full: true, seconds: 120, needs: ["locators"] },
   );
 }
 

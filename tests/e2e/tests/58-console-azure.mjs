@@ -346,6 +346,6 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
       await check("an empty account");
       assert.deepEqual(findings, []);
     },
-    { seconds: 120, needs: ["locators"] },
+    { full: true, seconds: 120, needs: ["locators"] },
   );
 }

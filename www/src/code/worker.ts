@@ -20,6 +20,9 @@ let post: (message: FromWorker) => void = () => {};
 // Of a call from deep inside the program its own lines are still there, below those of the package. Only Chromium knows the limit.
 Object.assign(Error, { stackTraceLimit: 50 });
 
+// Nobody hears what a program posts by itself, and a loop of it would drown the page in messages.
+Object.assign(globalThis, { postMessage: () => {} });
+
 const outlet = new Outlet((lines, leftOut) => post({ kind: "said", lines, leftOut }));
 
 let calls: MadeCall[] = [];

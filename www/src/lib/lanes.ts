@@ -31,6 +31,19 @@ export function spanOf(versions: readonly number[], now: number, timeToLive: num
 /** The place of an instant, from 0 to 1. */
 export const placeIn = ({ from, to }: Span, instant: number): number => Math.min(1, Math.max(0, (instant - from) / (to - from)));
 
+/** The options of a table that say which versions may be given: seconds each, a time to live of -1 is none. */
+export interface WindowOptions {
+  readonly timeToLive: number;
+  readonly maxVersionOffset: number;
+}
+
+/** The window in which a version may be given [V6], in ms: from the first to before the last. A version counts by its second. */
+export function windowOf(now: number, { timeToLive, maxVersionOffset }: WindowOptions): Span {
+  const back = timeToLive === -1 ? maxVersionOffset : Math.min(maxVersionOffset, timeToLive);
+  const second = Math.floor(now / 1000);
+  return { from: (second - back) * 1000, to: (second + maxVersionOffset) * 1000 };
+}
+
 /** The lanes of a row: its columns by name, each with its versions, oldest first. */
 export function lanesOf(versions: Readonly<Record<string, readonly StoredVersion[]>>, span: Span): readonly (readonly [string, readonly Dot[]])[] {
   return Object.keys(versions)

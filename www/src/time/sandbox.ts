@@ -21,6 +21,8 @@ export interface Moved {
   /** Seconds; -1: never. */
   readonly timeToLive: number;
   readonly maxVersions: number;
+  /** Seconds that a given version may lie from the clock. */
+  readonly maxVersionOffset: number;
 }
 
 /** A sandbox. */
@@ -46,7 +48,7 @@ async function copyRow(from: Database, tableName: string, to: Database, { primar
 /** Copies the first rows of a table. The engine of the table is only read. */
 export async function copyTable(from: Database, table: TableDescription): Promise<Sandbox> {
   const { now } = await from.metrics();
-  const { tableName, timeToLive, maxVersions } = table;
+  const { tableName, timeToLive, maxVersions, maxVersionOffset } = table;
   const db = await open("time-machine", { storage: "memory", integers: "bigint", clock: { now } });
   try {
     await db.createTable({
@@ -58,8 +60,8 @@ export async function copyTable(from: Database, table: TableDescription): Promis
     });
     const { rows, nextStartPrimaryKey } = await from.getRange({ tableName, limit: MOST_ROWS });
     for (const row of rows) await copyRow(from, tableName, db, row);
-    await db.updateTable({ tableName: TABLE, timeToLive, maxVersions });
-    return { db, rows, hasMore: nextStartPrimaryKey !== null, begun: { clock: now, timeToLive, maxVersions } };
+    await db.updateTable({ tableName: TABLE, timeToLive, maxVersions, maxVersionOffset });
+    return { db, rows, hasMore: nextStartPrimaryKey !== null, begun: { clock: now, timeToLive, maxVersions, maxVersionOffset } };
   } catch (error) {
     await db.close();
     throw error;
@@ -68,8 +70,13 @@ export async function copyTable(from: Database, table: TableDescription): Promis
 
 /** Moves clock and options, and gives what is stored of a row then. */
 export async function move({ db }: Sandbox, { primaryKey }: CopiedRow, moved: Moved): Promise<Readonly<Record<string, readonly StoredVersion[]>>> {
-  const { clock, timeToLive, maxVersions } = moved;
+  const { clock, ...options } = moved;
   await db.setClock(clock);
-  await db.updateTable({ tableName: TABLE, timeToLive, maxVersions });
+  await db.updateTable({ tableName: TABLE, ...options });
   return (await db.getStoredRow({ tableName: TABLE, primaryKey })).versions;
+}
+
+/** Puts a text into a row, with a version that the person gives. Fails as the store does. */
+export async function tryVersion({ db }: Sandbox, { primaryKey }: CopiedRow, column: string, version: number): Promise<void> {
+  await db.updateRow({ tableName: TABLE, primaryKey, put: { [column]: [{ value: "tried", version: BigInt(version) }] } });
 }

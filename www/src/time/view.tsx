@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { StoredVersion, TableDescription } from "tabstore";
 
 import { counted, instant, period } from "../lib/format.ts";
-import { type Dot, lanesOf, placeIn, type Span, spanOf } from "../lib/lanes.ts";
+import { type Dot, lanesOf, placeIn, type Span, spanOf, windowOf } from "../lib/lanes.ts";
 import { shortText, text } from "../lib/values.ts";
 import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
@@ -14,11 +14,15 @@ import { Select } from "../ui/field.tsx";
 import { Headings } from "../ui/headings.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { copyTable, MOST_ROWS, type Moved, move, type Sandbox } from "./sandbox.ts";
+import { TryVersion } from "./try-version.tsx";
 
 const WIDTH = 1000;
 const HEIGHT = 26;
 const DAY = 86_400;
 const MOST_DAYS = 30;
+const MOST_OFFSET_DAYS = 365;
+/** The height of the window of versions, at the foot of a lane. */
+const BAND = 4;
 const MOST_VERSIONS = 10;
 
 const WHY = { expired: "hidden: expired", surplus: "hidden: surplus" } as const;
@@ -27,11 +31,14 @@ const state = ({ hidden }: Pick<Dot, "hidden">): string => (hidden === null ? "v
 function Lane({ name, dots, span, moved }: { readonly name: string; readonly dots: readonly Dot[]; readonly span: Span; readonly moved: Moved }) {
   const now = placeIn(span, moved.clock) * WIDTH;
   const oldest = moved.timeToLive === -1 ? undefined : placeIn(span, moved.clock - moved.timeToLive * 1000) * WIDTH;
+  const { from, to } = windowOf(moved.clock, moved);
+  const band = [placeIn(span, from), placeIn(span, to)] as const;
   return (
     <li class="time-lane">
       <span class="lane-name">{name}</span>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} height={HEIGHT} preserveAspectRatio="none" aria-hidden="true">
         {oldest !== undefined && <rect class="time-alive" x={oldest} y={0} width={Math.max(0, now - oldest)} height={HEIGHT} />}
+        <rect class="time-window" x={band[0] * WIDTH} y={HEIGHT - BAND} width={(band[1] - band[0]) * WIDTH} height={BAND} />
         <line class="time-now" x1={now} x2={now} y1={0} y2={HEIGHT} />
       </svg>
       {dots.map((dot) => (
@@ -179,15 +186,25 @@ function Machine({ sandbox }: { readonly sandbox: Sandbox }) {
           value={Math.min(MOST_VERSIONS, moved.maxVersions)}
           onMove={(maxVersions) => drag({ maxVersions })}
         />
+        <Slider
+          label="Max version offset"
+          said={period(moved.maxVersionOffset)}
+          least={1}
+          most={MOST_OFFSET_DAYS}
+          step={1}
+          value={Math.min(MOST_OFFSET_DAYS, Math.round(moved.maxVersionOffset / DAY))}
+          onMove={(to) => drag({ maxVersionOffset: to * DAY })}
+        />
       </div>
+      <TryVersion sandbox={sandbox} row={chosen ?? { primaryKey: {} }} moved={moved} columns={lanes.map(([name]) => name)} onStored={() => go(moved, true)} />
       <ol class="time-lanes" aria-label="Versions along time">
         {lanes.map(([name, own]) => (
           <Lane key={name} name={name} dots={own} span={span} moved={moved} />
         ))}
       </ol>
       <p class="hint">
-        The line is the clock; behind it is the time in which values live. Hollow dots are stored, and reads hide them. They come back when they are moved back,
-        until a compaction removes them.
+        The line is the clock; behind it is the time in which values live, and at the foot the window in which a version may be given. Hollow dots are stored,
+        and reads hide them. They come back when they are moved back, until a compaction removes them.
       </p>
       <Versions dots={dots} />
     </>

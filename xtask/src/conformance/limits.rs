@@ -17,7 +17,7 @@ const AZURE: [&str; 8] = [
     "src/azure/entity.rs",
     "src/azure/edm.rs",
     "src/azure/filter/tree.rs",
-    "src/azure/store.rs",
+    "src/azure/account.rs",
     "src/doors/azure/mod.rs",
     "src/doors/azure/acl.rs",
 ];
