@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { type Database, open } from "tabstore";
 
+import { openClassroom } from "../src/lessons/classroom.ts";
 import { type Lesson, LESSONS, loadLesson, type Task } from "../src/lessons/lesson.ts";
 import { placeOf, runWords } from "../src/lessons/words.ts";
 
@@ -246,4 +247,33 @@ for (let number = 1; number <= LESSONS; number++) {
 
 test("a number that there is no lesson of gives the first one", async () => {
   assert.equal((await loadLesson(99)).number, 1);
+});
+
+test("W1: a lesson proves its answer by all of its own lines, on the store as it began; a traced read lights the picture until the next line", async () => {
+  const lesson = await loadLesson(5);
+  const room = await openClassroom(lesson, SEED);
+  const lines = lesson.lines(SEED);
+  await room.prove(lines.slice(0, -1));
+  assert.equal(room.outcome.value, undefined, "the line that the question is about did not run");
+  assert.ok(room.trace.value?.steps.some(({ source }) => source === "segment"));
+  await room.prove([...lines, "…", ""]);
+  assert.deepEqual([room.outcome.value, room.entries.value.length, room.isUsed.value], [2, 2 * lines.length - 1, false]);
+  await room.attempt(["compact"]);
+  assert.deepEqual([room.trace.value, room.isUsed.value], [undefined, true]);
+  await room.prove(lines);
+  assert.equal(room.outcome.value, undefined, "the store is not as it was");
+  room.close();
+});
+
+test("W2: the help of a lesson has its own words, each with an example", async () => {
+  const place = placeOf(await open("help", { storage: "memory", integers: "bigint", clock: { now: 0 } }));
+  const said = async (line: string) => {
+    const answer = await runWords(place, line);
+    return answer.kind === "text" ? answer.text : "";
+  };
+  assert.match(await said("help"), /create[^]+Lessons also know: .*clock \+60.*transfer ann 10/);
+  assert.equal(await said("help clock"), "clock is the lessons' own: clock +60");
+  assert.match(await said("help put"), /--attr/);
+  assert.match(await said("clock 90000"), /^Moved by 90,000 s: the clock says /);
+  await place.db.close();
 });

@@ -87,7 +87,7 @@ test("no step tells of what has not happened, in either language", () => {
     silent,
   );
   const done = addEvent(NOTHING_DONE, merge);
-  assert.match(EN.steps.merge.text({ ...facts, done }) ?? "", /^2 parts became 1 at level 4, because level 0 has enough segments\. 6 old versions fell out/);
+  assert.match(EN.steps.merge.text({ ...facts, done }) ?? "", /^2 parts became 1 at level 4, because level 0 has enough segments\. 6 old values fell out/);
   assert.match(ZH.steps.merge.text({ ...facts, done }) ?? "", /2 个部分在第 4 层变成 1 个/);
   const lost = balance(100, []);
   assert.match(EN.steps.found.text({ ...facts, balance: lost }) ?? "", /^Rows are missing/);

@@ -59,7 +59,7 @@ test(
       return events.filter(({ type }) => type === "flush").length;
     });
     assert.ok(told >= 3 && Math.abs(told - (await fact(page, "Flushes"))) <= 1, `${told} flushes`);
-    assert.ok((await fact(page, "Old versions dropped")) > 0);
+    assert.ok((await fact(page, "Old values dropped")) > 0);
     await page.getByRole("main").press("Space");
 
     for (const at of [5, 6]) {

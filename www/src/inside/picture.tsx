@@ -123,7 +123,11 @@ export function Picture({
           <LaneLine key={`${lane.level}-${lane.level === 0 ? lane.boxes[0]?.part.segmentId : ""}`} lane={lane} bounds={bounds} {...drawn} />
         ))}
       </ol>
-      {lanes.length === 0 && <p class="hint">No segment yet: everything is in memory and in the log.</p>}
+      {lanes.length === 0 && (
+        <p class="hint">
+          {reading.memtables.some(({ entries }) => entries > 0) ? "No segment: everything is in memory and in the log." : "No segment, and nothing in memory."}
+        </p>
+      )}
       {lanes.length > 0 && (
         <p class="hint">
           Along the line lie the keys, from the first to the last; above is newer. A box is as high as its segment is large, and the stronger its colour, the

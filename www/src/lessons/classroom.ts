@@ -1,7 +1,7 @@
 /** A lesson that is open: its instance, and what was predicted, run and found. */
 
 import { batch, signal } from "@preact/signals";
-import { type Database, deleteInstance, open, type StoreDescription } from "tabstore";
+import { type Database, deleteInstance, open, type ReadTrace, type StoreDescription } from "tabstore";
 
 import { asError } from "../lib/ended-call.ts";
 import type { Entry } from "../shell/state.ts";
@@ -16,6 +16,10 @@ export type Verdict = { readonly missing: string | undefined } | undefined;
 export class Classroom {
   readonly predicted = signal<number | undefined>(undefined);
   readonly entries = signal<readonly Entry[]>([]);
+  /** The path of the last read that was traced, as long as nothing ran after it. */
+  readonly trace = signal<ReadTrace | undefined>(undefined);
+  /** Whether a later step has worked on the store: the lines of the second one prove nothing then. */
+  readonly isUsed = signal(false);
   /** The answer that the store has proved. */
   readonly outcome = signal<number | undefined>(undefined);
   readonly verdicts = signal<Readonly<Record<"task" | "harder", Verdict>>>({ task: undefined, harder: undefined });
@@ -39,8 +43,13 @@ export class Classroom {
   async run(lines: readonly string[]): Promise<void> {
     const kill = this.lesson.options.storage === "indexeddb" ? this.#kill : undefined;
     for (const [at, line] of lines.entries()) {
-      if (line.trim() === "") continue;
-      this.#place = { ...this.#place, kill: kill && (() => kill(lines.slice(at + 1))) };
+      // What a person has not filled in yet.
+      if (["", "…"].includes(line.trim())) continue;
+      this.trace.value = undefined;
+      const onTrace = (trace: ReadTrace | undefined) => {
+        this.trace.value = trace;
+      };
+      this.#place = { ...this.#place, onTrace, kill: kill && (() => kill(lines.slice(at + 1))) };
       const add = (rest: Omit<Entry, "id" | "line">) => {
         this.entries.value = [...this.entries.value, { id: ++this.#lastId, line, ...rest }];
       };
@@ -53,10 +62,19 @@ export class Classroom {
     await this.look();
   }
 
-  /** Runs the lines of the second step, and asks the store which answer is right. */
-  async prove(lines: readonly string[]): Promise<void> {
+  /**
+   * Runs the lines of the second step, and asks the store which answer is right. Where a line of the lesson is left out, or the store
+   * is no longer as the lesson has begun, nothing is proved.
+   */
+  async prove(lines: readonly string[], isWhole = this.lesson.lines(this.seed).every((line) => lines.includes(line))): Promise<void> {
     await this.run(lines);
-    this.outcome.value = await this.lesson.outcome(this.#db, this.seed);
+    this.outcome.value = isWhole && !this.isUsed.value ? await this.lesson.outcome(this.#db, this.seed) : undefined;
+  }
+
+  /** Runs the lines of a task. */
+  async attempt(lines: readonly string[]): Promise<void> {
+    this.isUsed.value = true;
+    await this.run(lines);
   }
 
   /** Looks whether a task is reached. */
@@ -84,7 +102,8 @@ export class Classroom {
       this.predicted.value = predicted;
       this.reopenedMs.value = openMs;
     });
-    await this.prove(lines);
+    // The lines before the kill have run.
+    await this.prove(lines, true);
   }
 
   readonly #kill = async (lines: readonly string[]): Promise<void> => {

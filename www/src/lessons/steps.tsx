@@ -63,6 +63,7 @@ export function Run(props: StepProps & { readonly isTeacher: boolean }) {
   return (
     <>
       <Editor texts={frame} room={room} lines={room.lesson.lines(room.seed)} hold={hold} onRun={run} />
+      {room.isUsed.value && <p class="hint">{frame.used}</p>}
       {!isTeacher && <Proof {...props} />}
     </>
   );
@@ -108,7 +109,7 @@ export function Reach({ frame, texts, room, name }: StepProps & { readonly name:
   useEffect(() => room.clear(), [name]);
   const run = async (lines: readonly string[]) => {
     room.clear();
-    await room.run(lines);
+    await room.attempt(lines);
   };
   return (
     <>

@@ -62,7 +62,7 @@ function Pictured({ room }: { readonly room: Classroom }) {
   const tree = store.trees.find(({ kind, tableName }) => kind === "table" && tableName === room.lesson.pictured);
   return (
     <div lang="en">
-      <Picture reading={store} budget={budget} tree={tree} trace={undefined} selected={segment} onSelect={setSegment} />
+      <Picture reading={store} budget={budget} tree={tree} trace={room.trace.value} selected={segment} onSelect={setSegment} />
     </div>
   );
 }

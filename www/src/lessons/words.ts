@@ -1,6 +1,6 @@
 /** The lines of a lesson: those of the official tool, and a few words for what a tool never does to a store. */
 
-import { type BatchWriteItem, type Database, double, inspectImport, type KeyValue, type PrimaryKey, type TableDescription } from "tabstore";
+import { type BatchWriteItem, type Database, double, inspectImport, type KeyValue, type PrimaryKey, type ReadTrace, type TableDescription } from "tabstore";
 import { type Answer, type Shell, shell } from "tabstore/shell";
 
 import { count, counted, instant } from "../lib/format.ts";
@@ -16,6 +16,8 @@ export interface Place {
   readonly shell: Shell;
   /** Ends the page, with a note of the lines that are to run behind it. */
   readonly kill?: (() => Promise<void>) | undefined;
+  /** Hears of a read whose path was traced. */
+  readonly onTrace?: ((trace: ReadTrace | undefined) => void) | undefined;
 }
 
 /** A place for lines on a database. */
@@ -66,6 +68,7 @@ async function trace(place: Place, [key = ""]: readonly string[]): Promise<strin
   const { primaryKey } = await place.db.describeTable(tableName);
   const [{ name = "", type } = {}] = primaryKey;
   const read = await place.db.getRow({ tableName, primaryKey: { [name]: type === "INTEGER" ? BigInt(wholeNumber(key)) : key }, trace: true });
+  place.onTrace?.(read.trace);
   return [...(read.trace?.steps ?? []).map(stepText), read.row === null ? "There is no such row." : "The row is there."].join("\n");
 }
 
@@ -84,9 +87,10 @@ async function partitions({ db }: Place): Promise<string> {
 }
 
 async function clock({ db }: Place, [by]: readonly string[]): Promise<string> {
-  const now = (await db.metrics()).now + wholeNumber(by) * 1000;
+  const seconds = wholeNumber(by);
+  const now = (await db.metrics()).now + seconds * 1000;
   await db.setClock(now);
-  return `The clock says ${instant(now)} UTC.`;
+  return `Moved by ${count(seconds)} s: the clock says ${instant(now)} UTC.`;
 }
 
 async function bytes(place: Place, [size]: readonly string[]): Promise<string> {
@@ -152,13 +156,31 @@ const WORDS: Readonly<Record<string, (place: Place, rest: readonly string[]) => 
   changes,
 };
 
-/** The words that the official tool does not have. */
-export const OWN_WORDS: readonly string[] = Object.keys(WORDS);
+/** What follows a word in an example. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  fill: " 300",
+  trace: " k000107",
+  clock: " +60",
+  bytes: " 5000",
+  transfer: " ann 10",
+};
+
+/** The words that the official tool does not have, as examples. */
+export const OWN_WORDS: readonly string[] = Object.keys(WORDS).map((word) => `${word}${EXAMPLES[word] ?? ""}`);
+
+/** The help of the tool, with the lessons' own words. */
+async function help({ shell }: Place, line: string): Promise<string> {
+  const [, topic] = line.trim().split(/\s+/);
+  if (topic !== undefined && Object.hasOwn(WORDS, topic)) return `${topic} is the lessons' own: ${topic}${EXAMPLES[topic] ?? ""}`;
+  const said = await shell.run(line);
+  const text = said.kind === "text" ? said.text : "";
+  return topic === undefined ? `${text}\n\nLessons also know: ${OWN_WORDS.join(", ")}.` : text;
+}
 
 /** Runs a line. */
 export async function runWords(place: Place, line: string): Promise<Answer> {
   const [word = "", ...rest] = line.trim().split(/\s+/);
-  const own = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  const own = word === "help" ? () => help(place, line) : Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
   if (own === undefined) return place.shell.run(line);
   const began = performance.now();
   return { kind: "text", text: await own(place, rest), ms: performance.now() - began };

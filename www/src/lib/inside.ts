@@ -241,12 +241,12 @@ export function stepText(step: ReadStep): string {
     case "image":
       return "A remembered merge stands for all that is older";
     case "level":
-      return `Level ${step.level}: ${count(step.outOfRange)} of ${counted(step.segments, "segment")} out of range`;
+      return `Level ${step.level}: by their ranges ${count(step.segments - step.outOfRange)} of ${counted(step.segments, "segment")} may have the key`;
     case "segment": {
       const blocks = step.blocks.map(({ block, fetch }) => `block ${block} ${fetched(fetch)}`).join(", ");
       const index = step.index?.from === "storage" ? `, index ${fetched(step.index)}` : "";
       const said = {
-        "not needed": "not needed, something newer hides it",
+        "not needed": "not asked, what was found already hides all that is older",
         no: `the filter says no${index}`,
         found: `the filter says maybe${index}, ${blocks}: found`,
         "false positive": `the filter says maybe${index}, ${blocks}: not there`,

@@ -63,11 +63,14 @@ export function Ask({ texts, now, trace, onTrace }: AskProps) {
       <ErrorNote error={action.error} />
       <p role="status">{said}</p>
       {trace !== undefined && (
-        <ol class="trace" aria-label={texts.path}>
-          {trace.steps.map((step, at) => (
-            <li key={at}>{texts.step(step)}</li>
-          ))}
-        </ol>
+        <>
+          <p class="hint">{texts.colours}</p>
+          <ol class="trace" aria-label={texts.path}>
+            {trace.steps.map((step, at) => (
+              <li key={at}>{texts.step(step)}</li>
+            ))}
+          </ol>
+        </>
       )}
     </div>
   );

@@ -79,10 +79,15 @@ function Opened({ texts, now, isHeld, onHold }: { readonly texts: ShowTexts; rea
   const { reading, budget } = now;
   const tree = treeOf(reading);
   const part = tree?.segments.find(({ segmentId }) => segmentId === segment);
+  // The path is one through the store as it is: the picture has to stand still beside it.
+  const showPath = (path: ReadTrace | undefined) => {
+    if (!isHeld) onHold();
+    setTrace(path);
+  };
   return (
     <div class="show-parts" data-step={name}>
       <div class="show-words">
-        <Step name={name} texts={texts} now={now} trace={trace} onTrace={setTrace} onKill={() => goTo(step + 1)} />
+        <Step name={name} texts={texts} now={now} trace={trace} onTrace={showPath} onKill={() => goTo(step + 1)} />
         <nav class="row" aria-label={texts.title}>
           <button type="button" class="button" disabled={step === 1} onClick={() => goTo(step - 1)}>
             {texts.back}

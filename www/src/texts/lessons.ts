@@ -52,6 +52,8 @@ export interface FrameTexts {
   readonly proved: (truth: string) => string;
   readonly wrong: (truth: string) => string;
   readonly notRun: string;
+  /** Where a later step has worked on the store. */
+  readonly used: string;
   readonly document: string;
   readonly check: string;
   readonly reached: string;

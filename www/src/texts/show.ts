@@ -56,6 +56,8 @@ export interface ShowTexts {
     readonly found: (row: string, units: number, ms: number) => string;
     readonly missing: (units: number, ms: number) => string;
     readonly path: string;
+    /** What the colours of the picture say of the read. */
+    readonly colours: string;
     readonly step: (step: ReadStep) => string;
   };
   readonly doors: Readonly<Record<"title" | "lesson" | "lessonAbout" | "file" | "fileAbout" | "code" | "copy" | "copied", string>>;

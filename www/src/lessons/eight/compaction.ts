@@ -8,6 +8,8 @@ import { countRows, treeOf } from "../read.ts";
 const TABLE = "reading";
 const SEGMENTS = 3;
 const ROWS = 200;
+/** So many rows are written once more by each later segment. */
+const AGAIN = 30;
 const DAY = 86_400;
 
 const key = (n: number): string => `k${String(n).padStart(6, "0")}`;
@@ -23,6 +25,12 @@ async function prepare(db: Database): Promise<void> {
       return { tableName: TABLE, put: { primaryKey: { id: key(n) }, attributes: { n: BigInt(n) } } };
     });
     await db.batchWriteRow(items);
+    if (segment > 0) {
+      const again = Array.from({ length: AGAIN }, (_, n): BatchWriteItem => {
+        return { tableName: TABLE, put: { primaryKey: { id: key(n) }, attributes: { n: BigInt(n + segment * 1000) } } };
+      });
+      await db.batchWriteRow(again);
+    }
     await db.flush();
   }
 }
@@ -49,7 +57,7 @@ export const LESSON: Lesson = {
     },
   },
   harder: {
-    lines: () => [`alter -t ${TABLE} --ttl ${DAY}`, "clock …"],
+    lines: () => [`alter -t ${TABLE} --ttl ${DAY}`, "clock +seconds"],
     check: async (db) => {
       const rows = await countRows(db, TABLE);
       if (rows === undefined) return "dropped";

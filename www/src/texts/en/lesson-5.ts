@@ -6,10 +6,10 @@ import type { LessonTexts } from "../lessons.ts";
 export const TEXTS: LessonTexts = {
   goal: "Say what a read of a missing key costs, and what compaction saves.",
   question:
-    "600 rows lie in three segments whose ranges overlap. The second trace asks for a key that no segment has. In how many segments does it read a block?",
+    "600 rows lie in three segments whose ranges overlap. The second line that says trace asks for a key that no segment has. In how many segments does that read look at rows?",
   options: ["In all three: each could have it", "In one or two", "In none"],
   explain:
-    "Each segment has a filter of its keys. It says no, which is certain, or maybe; about one maybe of 256 is wrong. So a missing key costs no block. A key that is there may be in each segment. Compaction merges them into one sorted run, and drops what is hidden.",
+    "Each segment has a filter of its keys. It says no, which is certain, or maybe. Asked for 256 keys that are not there, it says maybe about once. So a missing key almost never costs a look at rows. Some rows were written twice: compaction merges the segments into one sorted run, and drops the older values.",
   task: () => "Let every read look into one segment at most. All 600 rows stay.",
   harder: () =>
     "Let all rows expire, and let their segments go. The table itself stays. A time to live of a day is given; one more thing is needed after the clock.",

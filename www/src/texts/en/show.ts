@@ -23,7 +23,8 @@ export const TEXTS: ShowTexts = {
   steps: {
     log: {
       title: "A write goes into the log",
-      text: ({ acknowledged }) => `${count(acknowledged)} rows are acknowledged. Each one was first written into the log, so it survives the end of this tab.`,
+      text: ({ acknowledged }) =>
+        `${count(acknowledged)} rows are acknowledged. Each one was written into the log before its answer, so it survives the end of this tab. What a segment has leaves the log.`,
     },
     memtable: {
       title: "Then into the memtable",
@@ -40,7 +41,7 @@ export const TEXTS: ShowTexts = {
       title: "Segments are merged",
       text: ({ done }) =>
         done.merge &&
-        `${count(done.merge.inputs.length)} parts became ${count(done.merge.outputs.length)} at level ${done.merge.toLevel}, because ${reasonText(done.merge.reason)}. ${counted(done.dropped, "old version")} fell out so far.`,
+        `${count(done.merge.inputs.length)} parts became ${count(done.merge.outputs.length)} at level ${done.merge.toLevel}, because ${reasonText(done.merge.reason)}. ${counted(done.dropped, "old value")} fell out so far.`,
     },
     split: {
       title: "A partition splits",
@@ -76,7 +77,7 @@ export const TEXTS: ShowTexts = {
     memtable: "Memtable",
     flushes: "Flushes",
     merges: "Merges",
-    dropped: "Old versions dropped",
+    dropped: "Old values dropped",
     segments: "Segments",
     partitions: "Partitions",
     none: "not measured yet",
@@ -90,6 +91,7 @@ export const TEXTS: ShowTexts = {
     found: (row, units, ms) => `The row is there: ${row}. ${counted(units, "read unit")}, ${elapsed(ms)}.`,
     missing: (units, ms) => `There is no such row. ${counted(units, "read unit")}, ${elapsed(ms)}.`,
     path: "The path of the read",
+    colours: "The rows are held. Green: found there. Brown: the filter said no. Red: it said maybe, for nothing. Grey: not asked.",
     step: (step: ReadStep) => stepText(step),
   },
   doors: {

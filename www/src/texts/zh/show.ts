@@ -29,11 +29,11 @@ function stepText(step: ReadStep): string {
     case "image":
       return "已记住的合并结果代表所有更旧的数据";
     case "level":
-      return `第 ${step.level} 层：${count(step.segments)} 个段中有 ${count(step.outOfRange)} 个不含此范围`;
+      return `第 ${step.level} 层：按范围看，${count(step.segments)} 个段中有 ${count(step.segments - step.outOfRange)} 个可能有此主键`;
     case "segment": {
       const blocks = step.blocks.map(({ block, fetch }) => `块 ${block} ${fetched(fetch)}`).join("，");
       const said = {
-        "not needed": "不需要，更新的数据已遮住它",
+        "not needed": "没有查询，已找到的数据遮住了所有更旧的数据",
         no: "过滤器说“没有”",
         found: `过滤器说“可能有”，${blocks}：找到`,
         "false positive": `过滤器说“可能有”，${blocks}：没有`,
@@ -58,7 +58,10 @@ export const TEXTS: ShowTexts = {
   keys: "方向键：上一步、下一步。空格键：暂停或继续写入。",
   waiting: (filled, budget) => `还没有发生。内存表已满 ${share(filled, budget)}。`,
   steps: {
-    log: { title: "写入先进日志", text: ({ acknowledged }) => `已确认 ${count(acknowledged)} 行。每一行都先写进日志，所以标签页结束后它仍然存在。` },
+    log: {
+      title: "写入先进日志",
+      text: ({ acknowledged }) => `已确认 ${count(acknowledged)} 行。每一行在得到回答之前都已写进日志，所以标签页结束后它仍然存在。段中已有的数据会离开日志。`,
+    },
     memtable: {
       title: "然后进内存表",
       text: ({ entries, filled, budget }) => `内存表把新行按主键排序放在内存中：现在有 ${count(entries)} 项，${bytes(filled)}，上限 ${bytes(budget)}。`,
@@ -119,6 +122,7 @@ export const TEXTS: ShowTexts = {
     found: (row, units, ms) => `找到该行：${row}。${count(units)} 个读单元，${elapsed(ms)}。`,
     missing: (units, ms) => `没有这一行。${count(units)} 个读单元，${elapsed(ms)}。`,
     path: "读取的路径",
+    colours: "行已暂停。绿色：在那里找到。棕色：过滤器说“没有”。红色：它说“可能有”，但没有。灰色：没有查询。",
     step: stepText,
   },
   doors: {
