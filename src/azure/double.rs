@@ -143,6 +143,7 @@ fn exact_digits(value: f64) -> (String, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::sim::share;
     use proptest::prelude::*;
 
     #[track_caller]
@@ -198,8 +199,7 @@ mod tests {
             state ^= state << 17;
             state
         };
-        let share: u64 = std::env::var("TABSTORE_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1);
-        for _ in 0..250_000 / share {
+        for _ in 0..250_000 / share() {
             let bits = next();
             // Any bits, subnormals, doubles of a common size, and those with few digits.
             let any = f64::from_bits(bits);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::versions::version::Edit;
-use crate::env::sim::SimEnv;
+use crate::env::sim::{SimEnv, share};
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::version::Retention;
@@ -36,11 +36,6 @@ type Cells = Vec<(String, i64, i64)>;
 
 const NOW: i64 = 1_700_000_000_000;
 const TREE: TreeId = TreeId(1);
-
-/// What part of some lives is taken, one of so many, as of the lives in `tests/lives`.
-fn share() -> u64 {
-    std::env::var("TABSTORE_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1)
-}
 
 fn tiny() -> Options {
     Options { memtable_bytes: 3000, cache_bytes: 20_000, reserve_bytes: 0, shape: Shape::TINY, ..Options::default() }

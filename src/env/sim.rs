@@ -12,6 +12,11 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+/// What part of what tests do at random is done: one of so many, by `TABSTORE_SHARE`.
+pub fn share() -> u64 {
+    std::env::var("TABSTORE_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1)
+}
+
 /// A simulated world. Clones are the same world.
 #[derive(Clone)]
 pub struct SimEnv(Rc<World>);

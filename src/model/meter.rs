@@ -20,7 +20,7 @@ pub const ON_DEMAND_UNITS: f64 = 10_000.0;
 /// In an hour with this many payers, later ones count as [`NOBODY`].
 const MOST_PAYERS: usize = 1024;
 
-/// The payer to charge: a table, by the number of its tree.
+/// Who pays for units: a table, by the number of its tree.
 pub type Payer = u32;
 
 /// The payer of requests on tables that do not exist (C4).

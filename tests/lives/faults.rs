@@ -4,7 +4,7 @@
 use crate::script::{self, Known};
 use crate::store::NOW;
 use std::rc::Rc;
-use tabstore::env::sim::SimEnv;
+use tabstore::env::sim::{SimEnv, share};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{FailAt, Hooked, Moment, YieldOnce};
 use tabstore::{Code, Error};
@@ -58,10 +58,10 @@ pub(crate) fn at_every_call(least: u64, survive: impl Fn(FailAt, &str) -> u64) {
     assert!(calls > least, "the script makes {calls} calls");
     for call in 0..calls {
         for (at, moment) in (call..).zip([Moment::Before, Moment::After]) {
-            if crate::share() == 1 || at % 2 == 0 {
+            if share() == 1 || at % 2 == 0 {
                 survive(FailAt::once(call, moment), &format!("call {call} fails once, {moment:?}"));
             }
-            if crate::share() == 1 || at % 2 == 1 {
+            if share() == 1 || at % 2 == 1 {
                 survive(FailAt::from(call, moment), &format!("the storage is lost at call {call}, {moment:?}"));
             }
         }

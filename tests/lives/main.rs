@@ -27,14 +27,11 @@ mod store;
 mod texts;
 mod transactions;
 
+use tabstore::env::sim::share;
+
 /// How many times as many lives as the test command takes: `TABSTORE_TIMES=50` searches longer.
 fn times() -> u64 {
     std::env::var("TABSTORE_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
-}
-
-/// What part of the lives is taken: one of so many.
-fn share() -> u64 {
-    std::env::var("TABSTORE_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1)
 }
 
 /// The seeds of `count` lives, as many times as [`times`] says; one alone if `TABSTORE_SEED` names it. `TABSTORE_SHARE=3` takes a

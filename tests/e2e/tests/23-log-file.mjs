@@ -240,10 +240,16 @@ for (const backend of BACKENDS) {
         globalThis.db = await H.openSoon("copies");
         // The catalog and the indexes are read now.
         await db.describeTable("t");
-        // A file that is written between its opening and its reading here cannot be read.
-        const isWritten = (error) => error.name === "NotReadableError" && { turn };
-        while ((await F.copies("copies").catch((error) => isWritten(error) || Promise.reject(error))).turn === turn)
-          await new Promise((resolve) => setTimeout(resolve, 5));
+        const hasTurned = async () => {
+          try {
+            return (await F.copies("copies")).turn !== turn;
+          } catch (error) {
+            // A file that is written between its opening and its reading here cannot be read.
+            if (error.name !== "NotReadableError") throw error;
+            return false;
+          }
+        };
+        while (!(await hasTurned())) await new Promise((resolve) => setTimeout(resolve, 5));
         return F.loseBlocks("copies");
       }, before.turn);
       assert.ok(lost > 10, `${lost} blocks`);

@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 
-import { tier } from "../../report.mjs";
 import { openPage, startBrowser } from "../support/browser.mjs";
-import { test, turns } from "../support/harness.mjs";
+import { test, times, turns } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
-const TIMES = Number(process.env.E2E_ABORTS ?? (tier === "full" ? 25 : 8));
+const TIMES = Number(process.env.E2E_ABORTS ?? times(25, 8));
 
 /** Locks of ours that somebody has or waits for, once there are so few, or after ten seconds: then they are those of open instances. */
 const locks = (page, left) =>

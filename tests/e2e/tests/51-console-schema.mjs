@@ -77,19 +77,25 @@ for (const [size, viewport] of turns(Object.entries(SIZES))) {
   );
 }
 
+/** The schema of a table of people, which has three rows and these options, in the console; and a page of the package. */
+async function schemaOf(t, name, options = {}) {
+  const { page, other } = await withProgram(t, name, { viewport: SIZES.desktop });
+  await other.evaluate(async (options) => {
+    await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "INTEGER" }], ...options });
+    for (const [id, city] of ["Rome", "Oslo", "Bern"].entries()) await db.putRow({ tableName: "people", primaryKey: { id }, attributes: { city } });
+  }, options);
+  await page.reload();
+  await tables(page)
+    .getByRole("button", { name: /^people/ })
+    .click();
+  await page.getByRole("navigation", { name: "Views of the table" }).getByRole("button", { name: "Schema" }).click();
+  return { page, other };
+}
+
 test(
   "T8, T5, W1: defined columns are added and taken out, an index is created over the rows that there are, and dropped; a stream is changed",
   async (t) => {
-    const { page, other } = await withProgram(t, "changed", { viewport: SIZES.desktop });
-    await other.evaluate(async () => {
-      await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "INTEGER" }] });
-      for (const [id, city] of ["Rome", "Oslo", "Bern"].entries()) await db.putRow({ tableName: "people", primaryKey: { id }, attributes: { city } });
-    });
-    await page.reload();
-    await tables(page)
-      .getByRole("button", { name: /^people/ })
-      .click();
-    await page.getByRole("navigation", { name: "Views of the table" }).getByRole("button", { name: "Schema" }).click();
+    const { page, other } = await schemaOf(t, "changed");
     const defined = page.getByRole("region", { name: "Defined columns" });
     for (const [at, [name, type]] of [
       ["city", "STRING"],
@@ -145,16 +151,7 @@ test(
 test(
   "T8, W1: the form of an index defines the columns that it needs and sets one version, in this order, when a person says so",
   async (t) => {
-    const { page, other } = await withProgram(t, "needs", { viewport: SIZES.desktop });
-    await other.evaluate(async () => {
-      await db.createTable({ tableName: "people", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 3 });
-      for (const [id, city] of ["Rome", "Oslo", "Bern"].entries()) await db.putRow({ tableName: "people", primaryKey: { id }, attributes: { city } });
-    });
-    await page.reload();
-    await tables(page)
-      .getByRole("button", { name: /^people/ })
-      .click();
-    await page.getByRole("navigation", { name: "Views of the table" }).getByRole("button", { name: "Schema" }).click();
+    const { page, other } = await schemaOf(t, "needs", { maxVersions: 3 });
     await page.getByRole("button", { name: "Create index" }).click();
     const dialog = page.getByRole("dialog");
     const create = dialog.getByRole("button", { name: "Create index" });

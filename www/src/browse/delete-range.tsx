@@ -4,7 +4,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { DeleteRangeRequest, TableDescription } from "tabstore";
 
 import { counted } from "../lib/format.ts";
-import { ascending } from "../lib/keys.ts";
 import { logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
@@ -12,7 +11,7 @@ import { Answers, Dialog } from "../ui/dialog.tsx";
 import { ConfirmName } from "../ui/confirm-name.tsx";
 import { Banner, ErrorNote } from "../ui/notice.tsx";
 import { SameAs } from "../ui/same-as.tsx";
-import type { View } from "./paging.ts";
+import { partOf, type View } from "./paging.ts";
 
 /** The props of the dialog. */
 export interface DeleteRangeProps {
@@ -35,7 +34,7 @@ export function DeleteRangeDialog({ table, view, onClose, onDeleted }: DeleteRan
   const [deleted, setDeleted] = useState<{ readonly count: number; readonly write: number }>();
   const [typed, setTyped] = useState("");
   const action = useAction();
-  const request: DeleteRangeRequest = { tableName, ...ascending(view.schema, view), ...(view.filter === undefined ? {} : { filter: view.filter }) };
+  const request: DeleteRangeRequest = { tableName, ...partOf(view) };
   useEffect(() => action.run(async () => setBefore((await logged("CountRows", tableName, () => database().count(request))).count)), []);
   // All rows of a table are as much as the table.
   const isWhole = view.start === undefined && view.end === undefined && view.filter === undefined;

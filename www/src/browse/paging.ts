@@ -8,7 +8,7 @@
 
 import type { Consumed, Filter, GetRangeRequest, GetRangeResult, KeyColumn, RangeKey, Row, ValueType } from "tabstore";
 
-import { compareKeys, type Direction, keyOf } from "../lib/keys.ts";
+import { ascending, compareKeys, type Direction, keyOf } from "../lib/keys.ts";
 
 /** The range that is read. */
 export interface View {
@@ -21,6 +21,11 @@ export interface View {
   readonly filter?: Filter | undefined;
   /** Rows a page. */
   readonly limit: number;
+}
+
+/** The rows of a view, all pages together, as calls take them that know the order of the keys alone. */
+export function partOf({ schema, filter, ...range }: View): Pick<GetRangeRequest, "start" | "end" | "filter"> {
+  return { ...ascending(schema, range), ...(filter === undefined ? {} : { filter }) };
 }
 
 /** The attribute columns of the rows shown, with the type of each one's first value. */

@@ -4,7 +4,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { Consumed, TableDescription } from "tabstore";
 
 import { count, counted } from "../lib/format.ts";
-import { ascending } from "../lib/keys.ts";
 import { logged } from "../state/calls.ts";
 import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
@@ -14,7 +13,7 @@ import { lazily } from "../ui/lazily.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import type { ColumnChooserProps } from "./column-chooser.tsx";
 import type { FilterPanelProps } from "./filter-panel.tsx";
-import type { KnownColumns, View } from "./paging.ts";
+import { type KnownColumns, partOf, type View } from "./paging.ts";
 
 const FilterPanel = lazily<FilterPanelProps>(async () => (await import("./filter-panel.tsx")).FilterPanel);
 const ColumnChooser = lazily<ColumnChooserProps>(async () => (await import("./column-chooser.tsx")).ColumnChooser);
@@ -40,8 +39,8 @@ interface Counted {
 
 /** Counts the rows of a view, all pages together. */
 async function countRows(view: View): Promise<Counted> {
-  const { tableName, schema, filter } = view;
-  const request = { tableName, ...ascending(schema, view), ...(filter === undefined ? {} : { filter }) };
+  const { tableName } = view;
+  const request = { tableName, ...partOf(view) };
   return { view, ...(await logged("CountRows", `${tableName}, by db.count`, () => database().count(request))) };
 }
 

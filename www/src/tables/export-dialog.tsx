@@ -3,10 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExportOptions, TableDescription } from "tabstore";
 
-import type { View } from "../browse/paging.ts";
+import { partOf, type View } from "../browse/paging.ts";
 import { useView } from "../browse/use-view.ts";
 import { bytes, count, counted } from "../lib/format.ts";
-import { ascending } from "../lib/keys.ts";
 import { logged } from "../state/calls.ts";
 import { route } from "../state/route.ts";
 import { database } from "../state/session.ts";
@@ -41,13 +40,12 @@ interface Narrowed {
 /** The parts that a view leaves out; none if the address has an error. */
 function narrowed(view: View | undefined, columns: readonly string[] | undefined): Narrowed {
   if (view === undefined) return { options: {}, names: [] };
-  const range = ascending(view.schema, view);
   const names = [
-    ...(Object.keys(range).length > 0 ? ["the range"] : []),
+    ...(view.start === undefined && view.end === undefined ? [] : ["the range"]),
     ...(view.filter !== undefined ? ["the filter"] : []),
     ...(columns !== undefined ? [counted(columns.length, "column")] : []),
   ];
-  return { options: { ...range, ...(view.filter && { filter: view.filter }), ...(columns && { columns }) }, names };
+  return { options: { ...partOf(view), ...(columns && { columns }) }, names };
 }
 
 /** The dialog. */
