@@ -43,12 +43,13 @@ const OF_STORED = [
   ["IGNORE", "No condition"],
 ] as const;
 
-const REPLACED = "The stored row is replaced as a whole: columns that are not given here are gone.";
+const AS_A_WHOLE = "is replaced as a whole: columns that are not given here are gone.";
+const REPLACED = `The stored row ${AS_A_WHOLE}`;
 const EFFECTS: Readonly<Record<Expectation, string>> = {
   AS_READ: REPLACED,
   EXPECT_EXIST: REPLACED,
   EXPECT_NOT_EXIST: "A row that has this key already stays as it is, and this one is refused.",
-  IGNORE: "A row that has this key already is replaced as a whole: columns that are not given here are gone.",
+  IGNORE: `A row that has this key already ${AS_A_WHOLE}`,
 };
 
 /** The key that the texts of its columns stand for; `assigned`: the store gives the value of the column that it may assign. */

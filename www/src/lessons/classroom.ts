@@ -40,7 +40,7 @@ export class Classroom {
   }
 
   /** Runs lines one after another; what is refused is an answer too. */
-  async run(lines: readonly string[]): Promise<void> {
+  async #run(lines: readonly string[]): Promise<void> {
     const kill = this.lesson.options.storage === "indexeddb" ? this.#kill : undefined;
     for (const [at, line] of lines.entries()) {
       // What a person has not filled in yet.
@@ -67,14 +67,14 @@ export class Classroom {
    * is no longer as the lesson has begun, nothing is proved.
    */
   async prove(lines: readonly string[], isWhole = this.lesson.lines(this.seed).every((line) => lines.includes(line))): Promise<void> {
-    await this.run(lines);
+    await this.#run(lines);
     this.outcome.value = isWhole && !this.isUsed.value ? await this.lesson.outcome(this.#db, this.seed) : undefined;
   }
 
   /** Runs the lines of a task. */
   async attempt(lines: readonly string[]): Promise<void> {
     this.isUsed.value = true;
-    await this.run(lines);
+    await this.#run(lines);
   }
 
   /** Looks whether a task is reached. */

@@ -22,7 +22,7 @@ interface TryVersionProps {
 
 /** The form. */
 export function TryVersion({ sandbox, row, moved, columns, onStored }: TryVersionProps) {
-  const [column, setColumn] = useState(columns[0] ?? "");
+  const [column, setColumn] = useState("");
   const [typed, setTyped] = useState("");
   const [told, setTold] = useState("");
   const action = useAction();

@@ -196,7 +196,9 @@ function Machine({ sandbox }: { readonly sandbox: Sandbox }) {
           onMove={(to) => drag({ maxVersionOffset: to * DAY })}
         />
       </div>
-      <TryVersion sandbox={sandbox} row={chosen ?? { primaryKey: {} }} moved={moved} columns={lanes.map(([name]) => name)} onStored={() => go(moved, true)} />
+      {chosen !== undefined && (
+        <TryVersion sandbox={sandbox} row={chosen} moved={moved} columns={lanes.map(([name]) => name)} onStored={() => go(moved, true)} />
+      )}
       <ol class="time-lanes" aria-label="Versions along time">
         {lanes.map(([name, own]) => (
           <Lane key={name} name={name} dots={own} span={span} moved={moved} />
